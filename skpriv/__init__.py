@@ -1,0 +1,24 @@
+"""Per-record privacy assessment: which training records a model exposes."""
+
+from importlib import import_module
+
+__version__ = "0.1.0.dev0"
+
+_HOME = {
+    "KNNLeaveOneOutScorer": "skpriv.neighbors",
+    "KNNShapleyScorer": "skpriv.neighbors",
+    "WaKAScorer": "skpriv.neighbors",
+}
+
+__all__ = ["KNNLeaveOneOutScorer", "KNNShapleyScorer", "WaKAScorer", "__version__"]
+
+
+def __getattr__(name):
+    # Imported on first use, so that `import skpriv` stays light.
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted(set(globals()) | set(__all__))

@@ -1,0 +1,1 @@
+"""What every part may use: private scikit-learn and optional packages."""
