@@ -120,7 +120,7 @@ def test_parquet_and_csv_give_the_same_scores(people, tmp_path):
 
 def test_more_neighbours_than_records_is_an_audit(people, capsys):
     assert cli.main(["audit", str(people), "--label", "income", "-k", "500"]) == 0
-    assert "500 nearest neighbours" in capsys.readouterr().out
+    assert "k = 500" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

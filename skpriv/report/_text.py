@@ -1,12 +1,18 @@
 """A report as text for a terminal."""
 
-from itertools import groupby
+from collections import Counter
 from textwrap import fill
 
 from skpriv.utils._text import printable
 
 _WIDTH = 88
 _WIDEST_CELL = 24
+_KINDS = {
+    "number": ("number", "numbers"),
+    "category": ("category", "categories"),
+    "date": ("date", "dates"),
+}
+_WAYS = {"number": "scaled", "category": "one-hot", "date": "as days, scaled"}
 
 
 def format_report(report):
@@ -50,33 +56,22 @@ def _format_data(data):
 
 
 def _describe_encoding(data):
-    ways = {
-        "number": "{} scaled",
-        "category": "{} one-hot",
-        "date": "{} as days, scaled",
-    }
     used = [column for column in data["columns"] if column["left_out"] is None]
-    kinds = {kind: sum(c["kind"] == kind for c in used) for kind in ways}
-    counted = {
-        "number": ("number", "numbers"),
-        "category": ("category", "categories"),
-        "date": ("date", "dates"),
-    }
-    columns = ", ".join(
-        ways[kind].format(f"{count} {counted[kind][count != 1]}")
-        for kind, count in kinds.items()
-        if count
-    )
-    text = f"{data['features']}, from {len(used)} columns ({columns})"
+    counts = Counter(column["kind"] for column in used)
+    ways = [
+        f"{count} {_KINDS[kind][count > 1]} {_WAYS[kind]}"
+        for kind, count in counts.items()
+    ]
+    parts = [f"{data['features']}, from {len(used)} columns: {', '.join(ways)}"]
     filled = [column["name"] for column in used if column["n_missing"]]
     if filled:
-        text += f"; missing values marked in {_list(filled)}"
-    left_out = [column for column in data["columns"] if column["left_out"]]
-    for reason, columns in groupby(
-        sorted(left_out, key=lambda c: c["left_out"]), lambda c: c["left_out"]
+        parts.append(f"missing values marked in {_list(filled)}")
+    for reason in sorted(
+        {column["left_out"] or "" for column in data["columns"]} - {""}
     ):
-        text += f"; left out as {reason}: {_list([c['name'] for c in columns])}"
-    return text
+        names = [c["name"] for c in data["columns"] if c["left_out"] == reason]
+        parts.append(f"left out as {reason}: {_list(names)}")
+    return "; ".join(parts)
 
 
 def _list(names):
@@ -87,9 +82,9 @@ def _list(names):
 def _format_model(model):
     return _paragraph(
         "Model   ",
-        f"{model['n_neighbors']} nearest neighbours. With each record left out in "
-        f"turn, they predict {model['accuracy']:.1%} of the labels; answering "
-        f"{model['most_frequent_class']!r} each time would be right for "
+        f"{model['name']}, k = {model['n_neighbors']}. With each record left out in "
+        f"turn, it gets {model['accuracy']:.1%} of the labels right; always answering "
+        f"{_cell(model['most_frequent_class'])} would get "
         f"{model['part_of_most_frequent_class']:.1%}.",
     )
 

@@ -103,8 +103,8 @@ def test_data_and_encoding_are_told(report):
     assert "1 number scaled, 2 categories one-hot, 1 date as days" in text
     assert "missing values marked in age" in text
     assert "left out as identifier: id" in text
-    assert "predict 87.5% of the labels" in text
-    assert "right for 60.0%" in text
+    assert "gets 87.5% of the labels right" in text
+    assert "always answering no would get 60.0%" in text
 
 
 def test_direction_and_meaning_are_told(report):
