@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import skpriv
-from skpriv import cli, report
+from skpriv import cli, datasets, report
 
 
 @pytest.fixture
@@ -98,9 +98,7 @@ def test_audit_of_a_file_agrees_in_all_its_outputs(people, capsys, tmp_path):
 def test_scores_are_those_of_the_estimators(people, tmp_path):
     path = tmp_path / "scores.csv"
     cli.main(["audit", str(people), "--label", "income", "--scores", str(path)])
-    from skpriv.datasets import encode_table, read_table
-
-    encoded = encode_table(read_table(people), "income")
+    encoded = datasets.encode_table(datasets.read_table(people), "income")
     expected = skpriv.WaKAScorer(n_neighbors=5).fit(encoded.X, encoded.y).scores_
     found = [float(row["waka"]) for row in read_csv(path)]
     np.testing.assert_array_equal(found, expected)

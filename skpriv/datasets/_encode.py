@@ -86,8 +86,8 @@ def table_encoder(columns):
     Numbers and dates are scaled to zero mean and unit variance. Where one is missing
     it takes the median, and a feature of 0 and 1 says so. A category becomes one
     feature of 0 and 1 for each value, "missing" being a value; of more than 50 values
-    the 49 most frequent have one each and the others share one, which values that are
-    seen later share too.
+    the 49 most frequent have one each and the others share one. A value that comes up
+    after fitting is one of the others, or, where there are none, 0 in all features.
 
     Parameters
     ----------

@@ -122,15 +122,22 @@ def _parse_csv(text, path):
 
 
 def _read_parquet(path):
-    pandas = import_optional("pandas", extra="report")
     pyarrow = import_optional("pyarrow", extra="report")
     parquet = import_optional("pyarrow.parquet", extra="report")
+    import_optional("pandas", extra="report")
     try:
-        names = [str(name) for name in parquet.read_schema(path).names]
-        _check_names(names, path)
-        table = pandas.read_parquet(path, engine="pyarrow")
-    except pyarrow.ArrowException as error:
-        raise TableError(f"{path}: is not a Parquet file: {error}") from error
+        with parquet.ParquetFile(path) as file:
+            content = file.read()
+        _check_names(content.column_names, path)
+        content.validate(full=True)
+        table = content.to_pandas()
+    except TableError:
+        raise
+    except (pyarrow.ArrowException, ValueError, TypeError, LookupError) as error:
+        # Of a damaged file any part may be nonsense: the data, a name, pandas' notes.
+        raise TableError(
+            f"{path}: is not a Parquet file, or damaged: {error}"
+        ) from error
     if any(name is not None for name in table.index.names):
         table = table.reset_index()
     table.columns = [str(name) for name in table.columns]
