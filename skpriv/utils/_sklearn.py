@@ -4,6 +4,11 @@ When scikit-learn moves one of them, this is the file to mend.
 """
 
 from sklearn.base import _fit_context as fit_context
+from sklearn.utils import _align_api_if_sparse as align_sparse_api
+from sklearn.utils._chunking import get_chunk_n_rows
+from sklearn.utils._openmp_helpers import (
+    _openmp_effective_n_threads as effective_n_threads,
+)
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
@@ -16,5 +21,8 @@ __all__ = [
     "Interval",
     "InvalidParameterError",
     "StrOptions",
+    "align_sparse_api",
+    "effective_n_threads",
     "fit_context",
+    "get_chunk_n_rows",
 ]
