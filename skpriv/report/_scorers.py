@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from skpriv.base import RecordScorerMixin
 from skpriv.neighbors import KNNLeaveOneOutScorer, KNNShapleyScorer, WaKAScorer
 
-# Above this many records exact Shapley values, which take every pair of records, cost
+# Exact Shapley values rank all records around each. Above this many records that costs
 # more than a report is worth.
-_MOST_RECORDS_FOR_ALL_PAIRS = 20_000
+_MOST_RECORDS_TO_RANK_ALL = 20_000
 _SHAPLEY_NEIGHBORHOOD = 1000
 
 
@@ -31,19 +31,22 @@ class AuditScorer:
     make: Callable[[int, int], RecordScorerMixin]
 
 
+# Searches are exact, so that an audit that is repeated gives the same report.
 def _make_waka(n_neighbors, n_records):
-    return WaKAScorer(n_neighbors=n_neighbors)
+    return WaKAScorer(n_neighbors=n_neighbors, search="exact")
 
 
 def _make_shapley(n_neighbors, n_records):
-    neighborhood = (
-        _SHAPLEY_NEIGHBORHOOD if n_records > _MOST_RECORDS_FOR_ALL_PAIRS else None
+    rank_all = n_records <= _MOST_RECORDS_TO_RANK_ALL
+    return KNNShapleyScorer(
+        n_neighbors=n_neighbors,
+        neighborhood=None if rank_all else _SHAPLEY_NEIGHBORHOOD,
+        search="exact",
     )
-    return KNNShapleyScorer(n_neighbors=n_neighbors, neighborhood=neighborhood)
 
 
 def _make_leave_one_out(n_neighbors, n_records):
-    return KNNLeaveOneOutScorer(n_neighbors=n_neighbors)
+    return KNNLeaveOneOutScorer(n_neighbors=n_neighbors, search="exact")
 
 
 # In the order of the report, which ranks the records by the first score, ties by the
@@ -57,8 +60,8 @@ SCORERS = {
     ),
     "knn_shapley": AuditScorer(
         "Shapley",
-        "the record's own fair share in the model being right about it; low where "
-        "like records do the same",
+        "the record's fair share in the model being right about it; small where its "
+        "neighbours have its label and share in it too",
         _make_shapley,
     ),
     "knn_leave_one_out": AuditScorer(

@@ -6,6 +6,7 @@ from textwrap import fill
 from skpriv.utils._text import printable
 
 _WIDTH = 88
+_EXACT = 1e-9  # of scores that are shown with four digits
 _WIDEST_CELL = 24
 _KINDS = {
     "number": ("number", "numbers"),
@@ -150,12 +151,13 @@ def _format_classes(scores):
 
 
 def _format_meanings(scores):
-    lines = ["Higher is more exposed, in every score. Scores rank, they do not prove:"]
+    lines = ["Higher is more exposed, in every score:"]
     for score in scores.values():
-        meaning = score["meaning"]
-        if score["error_bound"] > 1e-9:
-            meaning += f" (within {score['error_bound']:.1g} of exact)"
-        lines.append(_paragraph(f"  {score['title']}:", meaning + "."))
+        meaning = f"{score['meaning']}."
+        if score["error_bound"] > _EXACT:
+            meaning += f" Values are within {score['error_bound']:.1g} of exact."
+        lines.append(_paragraph(f"  {score['title']}:", meaning))
+    lines.append("Scores rank the records of one table; they do not prove an attack.")
     return "\n".join(lines)
 
 

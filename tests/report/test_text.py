@@ -116,7 +116,10 @@ def test_direction_and_meaning_are_told(report):
 def test_a_score_that_is_not_exact_says_so(report):
     assert "of exact" not in format_report(report)
     report["scores"]["loo"]["error_bound"] = 0.001
-    assert "what leave-one-out says (within 0.001 of exact)" in format_report(report)
+    assert (
+        "what leave-one-out says. Values are within 0.001 of exact."
+        in format_report(report)
+    )
 
 
 def test_lines_are_narrow_and_nothing_trails(report):
