@@ -116,6 +116,19 @@ def test_parquet_and_csv_give_the_same_scores(people, tmp_path):
     ).read_bytes()
 
 
+def test_order_of_rows_does_not_matter(people, tmp_path):
+    table = pd.read_csv(people)
+    table = pd.concat([table, table[::2]])  # duplicates, and so ties
+    order = np.random.default_rng(1).permutation(len(table))
+    found = []
+    for name, rows in [("plain", table), ("shuffled", table.iloc[order])]:
+        path, out = tmp_path / f"{name}.csv", tmp_path / f"{name}.out"
+        rows.drop(columns="id").to_csv(path, index=False)
+        cli.main(["audit", str(path), "--label", "income", "--scores", str(out)])
+        found.append(pd.read_csv(out)[list(report.SCORERS)].to_numpy())
+    np.testing.assert_allclose(found[1], found[0][order], atol=1e-12)
+
+
 def test_more_neighbours_than_records_is_an_audit(people, capsys):
     assert cli.main(["audit", str(people), "--label", "income", "-k", "500"]) == 0
     assert "k = 500" in capsys.readouterr().out

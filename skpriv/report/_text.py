@@ -13,7 +13,7 @@ _KINDS = {
     "category": ("category", "categories"),
     "date": ("date", "dates"),
 }
-_WAYS = {"number": "scaled", "category": "one-hot", "date": "as days, scaled"}
+_WAYS = {"number": "scaled", "category": "one-hot", "date": "scaled"}
 
 
 def format_report(report):
@@ -29,7 +29,7 @@ def format_report(report):
     text : str
         At most 88 characters wide, unless there are more than three scores.
     """
-    parts = [
+    sections = [
         _format_data(report["data"]),
         _format_model(report["model"]),
         _format_most_exposed(report),
@@ -37,7 +37,7 @@ def format_report(report):
         _format_classes(report["scores"]),
         _format_meanings(report["scores"]),
     ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return "\n\n".join(sections) + "\n"
 
 
 def _format_data(data):
@@ -67,11 +67,11 @@ def _describe_encoding(data):
     filled = [column["name"] for column in used if column["n_missing"]]
     if filled:
         parts.append(f"missing values marked in {_list(filled)}")
-    for reason in sorted(
-        {column["left_out"] or "" for column in data["columns"]} - {""}
-    ):
-        names = [c["name"] for c in data["columns"] if c["left_out"] == reason]
-        parts.append(f"left out as {reason}: {_list(names)}")
+    left_out = {}
+    for column in data["columns"]:
+        left_out.setdefault(column["left_out"], []).append(column["name"])
+    left_out.pop(None, None)
+    parts += [f"left out as {why}: {_list(names)}" for why, names in left_out.items()]
     return "; ".join(parts)
 
 

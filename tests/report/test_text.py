@@ -100,7 +100,7 @@ def test_data_and_encoding_are_told(report):
     text = " ".join(format_report(report).split())
     assert "people.csv: 2,500 records" in text
     assert "ill: no 1,500 (60.0%), yes 1,000 (40.0%)" in text
-    assert "1 number scaled, 2 categories one-hot, 1 date as days" in text
+    assert "1 number scaled, 2 categories one-hot, 1 date scaled" in text
     assert "missing values marked in age" in text
     assert "left out as identifier: id" in text
     assert "gets 87.5% of the labels right" in text
