@@ -119,3 +119,14 @@ def test_parquet_with_a_name_twice_is_refused(tmp_path):
     pq.write_table(table, tmp_path / "t.parquet")
     with pytest.raises(TableError, match="'a' is there more than once"):
         read_table(tmp_path / "t.parquet")
+
+
+def test_parquet_with_a_damaged_text_is_refused(tmp_path):
+    path = tmp_path / "t.parquet"
+    table = pd.DataFrame({"a": ["some text", "other text"]})
+    table.to_parquet(path, compression="none", use_dictionary=False)
+    content = path.read_bytes()
+    assert b"other text" in content
+    path.write_bytes(content.replace(b"other text", b"oth\xffr text"))
+    with pytest.raises(TableError, match="not a Parquet file, or damaged"):
+        read_table(path)
