@@ -2,6 +2,8 @@ import doctest
 import re
 from pathlib import Path
 
+from skpriv.cli import main
+
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -29,6 +31,12 @@ def test_two_commands_are_all_that_a_new_machine_needs():
     assert "'.[report]' && .venv/bin/skpriv audit" in audit
     assert "-c constraints.txt" in test
     assert "-m pytest" in test
+
+
+def test_report_begins_as_the_readme_says(capsys):
+    (beginning,) = blocks("text")
+    assert main(["audit"]) == 0
+    assert capsys.readouterr().out.startswith(beginning)
 
 
 def test_links_lead_to_files():
