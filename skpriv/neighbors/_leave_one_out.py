@@ -96,7 +96,7 @@ class KNNLeaveOneOutScorer(KNNScorer):
         self.n_jobs = n_jobs
 
     def _n_ranks(self, n_records):
-        return self.n_neighbors + 1
+        return self.n_neighbors
 
     def _bound(self, n_ranks):
         return 0.0

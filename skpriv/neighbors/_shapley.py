@@ -126,6 +126,7 @@ class KNNShapleyScorer(KNNScorer):
         "task": [StrOptions({"auto", "classification", "regression"})],
         "random_state": ["random_state"],
     }
+    _ranks_beyond = 0
     _share_rest = True
 
     def __init__(
