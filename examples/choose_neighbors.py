@@ -3,8 +3,8 @@
 A grid search over the k of a Pipeline of scaler and scorer. Two figures are measured
 on held-out records: how well the best membership attack would do on them if they were
 in the training set (0.5 is chance), for the one record in twenty that is exposed most;
-and the model's accuracy. More neighbours hide a record better; the table shows what that
-costs.
+and the model's accuracy. More neighbours hide a record better; the table shows what
+that costs.
 
     python examples/choose_neighbors.py
 """
