@@ -4,17 +4,23 @@ When scikit-learn moves one of them, this is the file to mend.
 """
 
 from sklearn.base import _fit_context as fit_context
+from sklearn.utils import _safe_indexing as safe_indexing
+from sklearn.utils._chunking import get_chunk_n_rows
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
     InvalidParameterError,
     StrOptions,
 )
+from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 
 __all__ = [
     "HasMethods",
     "Interval",
     "InvalidParameterError",
     "StrOptions",
+    "check_sample_weight",
     "fit_context",
+    "get_chunk_n_rows",
+    "safe_indexing",
 ]

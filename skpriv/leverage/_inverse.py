@@ -1,0 +1,155 @@
+"""Roots of inverse curvature matrices, and how far rows lie from what they span."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_solve, eigh, lapack, solve_triangular
+
+_EPS = np.finfo(np.float64).eps
+
+
+class NegativeCurvatureError(ArithmeticError):
+    """A curvature matrix has a negative eigenvalue: the fit is not a minimum."""
+
+
+@dataclass
+class InverseRoot:
+    """W with W Wᵀ the (pseudo-)inverse of a symmetric matrix.
+
+    Attributes
+    ----------
+    scale : ndarray of shape (size,)
+        Reciprocal roots of the diagonal, which made the matrix's diagonal 1.
+    factor : ndarray of shape (size, size) or (size, rank)
+        The lower Cholesky factor of the scaled matrix, or, where that has not full
+        rank, its eigenvectors over the roots of their eigenvalues.
+    values : ndarray of shape (rank,) or None
+        The eigenvalues kept; None for a Cholesky factor.
+    """
+
+    scale: np.ndarray
+    factor: np.ndarray
+    values: np.ndarray | None = None
+
+    @property
+    def full_rank(self):
+        return self.values is None
+
+    def half(self, Z):
+        """Return the rows Z W, of shape (n_rows, rank): their squares are z'H⁺z."""
+        Z = Z * self.scale
+        if self.full_rank:
+            return solve_triangular(
+                self.factor, Z.T, lower=True, overwrite_b=True, check_finite=False
+            ).T
+        return Z @ self.factor
+
+    def solve(self, B):
+        """Return H⁺ B for a matrix or vector B."""
+        scale = self.scale if B.ndim == 1 else self.scale[:, None]
+        B = B * scale
+        if self.full_rank:
+            return scale * cho_solve((self.factor, True), B, check_finite=False)
+        return scale * (self.factor @ (self.factor.T @ B))
+
+    def inverse(self):
+        """Return H⁺ as a matrix."""
+        if self.full_rank:
+            inverse = np.tril(lapack.dpotri(self.factor, lower=True)[0])
+            inverse += np.tril(inverse, -1).T
+        else:
+            inverse = self.factor @ self.factor.T
+        inverse *= self.scale
+        inverse *= self.scale[:, None]
+        return inverse
+
+    def outside(self, Z):
+        """Share of each row's squared length that no curvature supports, in [0, 1]."""
+        if self.full_rank:
+            return np.zeros(len(Z))
+        Z = Z * self.scale
+        length = (Z**2).sum(axis=1)
+        inside = ((Z @ (self.factor * np.sqrt(self.values))) ** 2).sum(axis=1)
+        share = 1 - inside / np.where(length > 0, length, 1)
+        return np.where(length > 0, share, 0).clip(0, 1)
+
+
+def inverse_root(H):
+    """Factor a curvature matrix for quadratic forms in its (pseudo-)inverse.
+
+    Parameters
+    ----------
+    H : ndarray of shape (size, size)
+        Symmetric. The lower triangle is read.
+
+    Returns
+    -------
+    root : InverseRoot
+
+    Raises
+    ------
+    NegativeCurvatureError
+        If an eigenvalue is negative beyond rounding.
+    """
+    diagonal = np.diag(H)
+    if (diagonal < 0).any():
+        raise NegativeCurvatureError
+    scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    S = np.array(H * scale * scale[:, None], order="F")
+    factor, reciprocal_condition = cholesky(S)
+    if reciprocal_condition > 10 * len(S) * _EPS:
+        return InverseRoot(scale, factor)
+    values, vectors = eigh(S, lower=True)
+    if values[0] < -1e-8 * max(values[-1], 1):
+        raise NegativeCurvatureError
+    keep = values > 10 * len(S) * _EPS * values[-1]
+    values = values[keep]
+    return InverseRoot(scale, vectors[:, keep] / np.sqrt(values), values)
+
+
+def cholesky(S):
+    """Return a lower Cholesky factor and the reciprocal condition, 0 on failure."""
+    factor, info = lapack.dpotrf(S, lower=True, clean=True)
+    if info != 0:
+        return factor, 0.0
+    norm = np.abs(np.tril(S) + np.tril(S, -1).T).sum(axis=0).max()
+    reciprocal_condition, _ = lapack.dpocon(factor, norm, uplo="L")
+    return factor, reciprocal_condition
+
+
+def whitening(gram, size, tol):
+    """Find B with B'AᵀA B = I that spans the row space of a matrix A.
+
+    One pass over the Gram matrix would lose the directions whose singular values are
+    below the root of the rounding error. A second pass, over A B rather than A, finds
+    them (as CholeskyQR2 does for well-conditioned matrices).
+
+    Parameters
+    ----------
+    gram : callable
+        ``gram(B)`` returns (A B)ᵀ(A B), computed from A B; ``gram(None)`` AᵀA.
+    size : int
+        Number of columns of A.
+    tol : float
+        Relative size of a singular value of A, its columns scaled to unit length,
+        below which it counts as zero.
+
+    Returns
+    -------
+    B : ndarray of shape (size, rank) or None
+        None if A has full rank and is so well-conditioned that its Gram matrix will
+        do as it is.
+    """
+    G = gram(None)
+    norms = np.sqrt(np.diag(G))
+    scale = np.where(norms > 0, 1 / np.where(norms > 0, norms, 1), 0)
+    S = np.array(G * scale * scale[:, None], order="F")
+    if cholesky(S)[1] > 1e-4:
+        return None
+    values, vectors = eigh(S, lower=True)
+    largest = max(values[-1], _EPS)
+    floor = size * _EPS * largest
+    B = scale[:, None] * vectors / np.sqrt(np.maximum(values, floor))
+    values, vectors = eigh(gram(B))
+    keep = values > tol**2 * largest / floor
+    return B @ (vectors[:, keep] / np.sqrt(values[keep]))
