@@ -19,7 +19,6 @@ from sklearn.linear_model import (
     SGDRegressor,
     TweedieRegressor,
 )
-from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.class_weight import compute_class_weight
 
 from skpriv.leverage._families import (
@@ -29,6 +28,7 @@ from skpriv.leverage._families import (
     SquaredError,
     Tweedie,
 )
+from skpriv.leverage._labels import ClassTargets, NumericTargets
 from skpriv.leverage._objective import Objective
 
 
@@ -47,16 +47,6 @@ def read_logistic(estimator, X, y, sample_weight):
         estimator.class_weight, classes=classes, y=y, sample_weight=sample_weight
     )
 
-    def targets(y):
-        codes = np.searchsorted(classes, y)
-        if len(coef) == 1:
-            return codes[:, None].astype(np.float64)
-        return np.eye(len(classes))[codes]
-
-    def weights(y, sample_weight):
-        weight = sample_weight * class_weight[np.searchsorted(classes, y)]
-        return weight[:, None]
-
     return _objective(
         LogLoss() if len(coef) == 1 else None,
         coef,
@@ -64,8 +54,7 @@ def read_logistic(estimator, X, y, sample_weight):
         estimator.fit_intercept and not constant,
         l1,
         l2,
-        targets=targets,
-        weights=weights,
+        labels=ClassTargets(classes, len(coef), 0.0, class_weight),
         constant=constant,
     )
 
@@ -92,22 +81,9 @@ def read_least_squares(estimator, X, y, sample_weight):
 
 def read_ridge_classifier(estimator, X, y, sample_weight):
     """RidgeClassifier: Ridge on labels of 1 and -1, one output a class."""
-    binarizer = LabelBinarizer(pos_label=1, neg_label=-1).fit(y)
-    class_weight = None
-    if estimator.class_weight is not None:
-        class_weight = compute_class_weight(
-            estimator.class_weight, classes=binarizer.classes_, y=y
-        )
-
-    def targets(y):
-        return binarizer.transform(y).astype(np.float64)
-
-    def weights(y, sample_weight):
-        if class_weight is not None:
-            codes = np.searchsorted(binarizer.classes_, y)
-            sample_weight = sample_weight * class_weight[codes]
-        return np.tile(sample_weight[:, None], np.atleast_2d(estimator.coef_).shape[0])
-
+    classes = estimator.classes_
+    class_weight = compute_class_weight(estimator.class_weight, classes=classes, y=y)
+    n_outputs = len(np.atleast_2d(estimator.coef_))
     return _objective(
         SquaredError(),
         estimator.coef_,
@@ -115,8 +91,7 @@ def read_ridge_classifier(estimator, X, y, sample_weight):
         estimator.fit_intercept,
         0.0,
         estimator.alpha,
-        targets=targets,
-        weights=weights,
+        labels=ClassTargets(classes, n_outputs, -1.0, class_weight),
         positive=estimator.positive,
         averaged=True,
     )
@@ -168,20 +143,15 @@ def read_sgd(estimator, X, y, sample_weight):
     if isinstance(estimator, SGDRegressor):
         return _regression(family, estimator, l1=l1, l2=l2)
     classes = estimator.classes_
-    positive = classes[1:] if len(classes) == 2 else classes
-    # With several classes the weight of a class counts in its own problem only.
-    own = compute_class_weight(estimator.class_weight, classes=classes, y=y)
-    rest = own[:1] if len(classes) == 2 else np.ones(len(classes))
-    own = own[1:] if len(classes) == 2 else own
+    class_weight = compute_class_weight(estimator.class_weight, classes=classes, y=y)
     regression = isinstance(family, SquaredError | Huber)
-
-    def targets(y):
-        hit = (y[:, None] == positive).astype(np.float64)
-        return 2 * hit - 1 if regression else hit
-
-    def weights(y, sample_weight):
-        return sample_weight[:, None] * np.where(y[:, None] == positive, own, rest)
-
+    labels = ClassTargets(
+        classes,
+        len(estimator.coef_),
+        -1.0 if regression else 0.0,
+        class_weight,
+        own_only=len(classes) > 2,
+    )
     return _objective(
         family,
         estimator.coef_,
@@ -189,21 +159,12 @@ def read_sgd(estimator, X, y, sample_weight):
         estimator.fit_intercept,
         l1,
         l2,
-        targets=targets,
-        weights=weights,
+        labels=labels,
         averaged=regression,
     )
 
 
 def _regression(family, estimator, *, l1=0.0, l2=0.0, positive=False):
-    n_outputs = np.atleast_2d(estimator.coef_).shape[0]
-
-    def targets(y):
-        return y.reshape(len(y), -1).astype(np.float64)
-
-    def weights(y, sample_weight):
-        return np.tile(sample_weight[:, None], n_outputs)
-
     return _objective(
         family,
         estimator.coef_,
@@ -211,8 +172,7 @@ def _regression(family, estimator, *, l1=0.0, l2=0.0, positive=False):
         estimator.fit_intercept,
         l1,
         l2,
-        targets=targets,
-        weights=weights,
+        labels=NumericTargets(len(np.atleast_2d(estimator.coef_))),
         positive=positive,
         averaged=True,
     )

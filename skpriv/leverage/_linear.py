@@ -150,9 +150,9 @@ class SeparableModel:
     def __init__(self, objective, X, y, sample_weight, *, variance=False):
         self.objective = objective
         X = objective.design(X)
-        targets = objective.targets(y)
+        targets = objective.labels.encode(y)
         self._spread = spread(targets)
-        fit = (objective.logits(X), targets, objective.weights(y, sample_weight))
+        fit = (objective.logits(X), targets, objective.labels.weigh(y, sample_weight))
         shared = {}
         self._solved = []
         for outputs, columns in self._groups():
@@ -190,8 +190,8 @@ class SeparableModel:
         objective = self.objective
         family = objective.family
         X = objective.design(X)
-        targets, f = objective.targets(y), objective.logits(X)
-        weights = objective.weights(y, sample_weight)
+        targets, f = objective.labels.encode(y), objective.logits(X)
+        weights = objective.labels.weigh(y, sample_weight)
         forms, steps, variances = np.zeros((3, *f.shape))
         undetermined = np.zeros(len(f), dtype=bool)
         for solved in self._solved:
@@ -238,9 +238,9 @@ class SeparableModel:
             )
         hat = self.terms(X, y, sample_weight).hat
         mean = family.mean(objective.logits(objective.design(X)))
-        residuals = objective.targets(y) - mean
+        residuals = objective.labels.encode(y) - mean
         residuals /= np.sqrt(family.variance(mean))
-        weights = objective.weights(y, sample_weight)
+        weights = objective.labels.weigh(y, sample_weight)
         columns = [
             hat,
             *influence_statistics(hat, residuals, weights, family.dispersion),

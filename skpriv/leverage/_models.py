@@ -1,6 +1,7 @@
 """Which model an estimator is, and the one that computes its sensitivities."""
 
 import scipy.sparse as sp
+from sklearn.base import is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import HuberRegressor
 from sklearn.pipeline import Pipeline
@@ -73,10 +74,16 @@ def explain(model, X, y, sample_weight, *, variance=False):
     Raises
     ------
     ValueError
-        If `variance` is asked of a model without probabilities from one loss.
+        If `y` has several labels a record for a classifier, or `variance` is asked of
+        a model without probabilities from one loss.
     NegativeCurvatureError
         If the model is at no minimum.
     """
+    if is_classifier(model) and y.ndim > 1:
+        raise ValueError(
+            f"y has shape {y.shape}, but a classifier's labels must be of shape "
+            "(n_samples,); score each label of a multilabel problem by itself."
+        )
     if isinstance(model, HuberRegressor):
         objective = None
     else:

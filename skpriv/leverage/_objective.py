@@ -1,6 +1,5 @@
 """What a fitted linear model minimises, in one form for all."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,6 +7,7 @@ import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
 from skpriv.leverage._families import LogLoss
+from skpriv.leverage._labels import ClassTargets, NumericTargets
 
 _ROWS_A_BATCH = 4096
 
@@ -27,10 +27,8 @@ class Objective:
         Penalties of the weights, next to a sum (not a mean) over records.
     active : ndarray of bool, of shape (n_outputs, n_features)
         Weights that a small change of a label moves.
-    targets : callable
-        Turns labels into ``y`` of the loss, of shape (n_samples, n_outputs).
-    weights : callable
-        Turns labels and sample weights into weights, of shape (n_samples, n_outputs).
+    labels : NumericTargets or ClassTargets
+        How labels enter the loss.
     averaged : bool, default=False
         Whether a record's leverage is the mean over outputs rather than the sum.
     constant : float, default=0
@@ -45,8 +43,7 @@ class Objective:
     l1: np.ndarray
     l2: np.ndarray
     active: np.ndarray
-    targets: Callable
-    weights: Callable
+    labels: NumericTargets | ClassTargets
     averaged: bool = False
     constant: float = 0.0
 

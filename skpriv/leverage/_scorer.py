@@ -280,6 +280,7 @@ class GLSScorer(RecordScorerMixin, BaseEstimator):
             )
         if y.ndim == 1 or y.shape[1] == 1:
             y = column_or_1d(y, warn=True)
+        type_of_target(y, input_name="y", raise_unknown=True)
         return X, y
 
     def _takes_any_input(self):

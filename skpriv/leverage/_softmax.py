@@ -154,9 +154,9 @@ class SoftmaxModel:
 
     def _predict(self, X, y, sample_weight):
         proba = softmax(self.objective.logits(X), axis=1)
-        onehot = self.objective.targets(y)
+        onehot = self.objective.labels.encode(y)
         residuals = np.where(onehot > 0, others(proba), -proba)
-        return proba, residuals, self.objective.weights(y, sample_weight)[:, 0]
+        return proba, residuals, self.objective.labels.weigh(y, sample_weight)[:, 0]
 
     def _gradient(self, pulls):
         """Gradient of the objective, class by class."""
