@@ -3,7 +3,7 @@
 Each family has, elementwise on arrays of targets ``y`` and logits ``f``,
 
 - ``gradient(y, f)`` and ``curvature(y, f)``: first and second derivative in f;
-- ``response(f)``: minus the derivative of the gradient in the label, which is how
+- ``response(y, f)``: minus the derivative of the gradient in the label, which is how
   hard a label pulls its own logit;
 - ``slope(f)``: derivative of the prediction in f;
 - ``step_size(f, step, spread)``: the size of a step of the logits, in units where 1
@@ -37,7 +37,7 @@ class SquaredError:
     def curvature(self, y, f):
         return np.ones_like(f)
 
-    def response(self, f):
+    def response(self, y, f):
         return np.ones_like(f)
 
     def slope(self, f):
@@ -65,7 +65,7 @@ class LogLoss:
     def curvature(self, y, f):
         return expit(f) * expit(-f)
 
-    def response(self, f):
+    def response(self, y, f):
         return np.ones_like(f)
 
     def slope(self, f):
@@ -104,7 +104,7 @@ class Tweedie:
             return (2 - p) * np.exp((2 - p) * f) - (1 - p) * y * np.exp((1 - p) * f)
         return (1 - p) * f ** (-p) + p * y * f ** (-p - 1)
 
-    def response(self, f):
+    def response(self, y, f):
         p = self.power
         return np.exp((1 - p) * f) if self.log_link else f ** (-p)
 
@@ -131,8 +131,8 @@ class Huber:
     def curvature(self, y, f):
         return (np.abs(f - y) <= self.epsilon).astype(np.float64)
 
-    def response(self, f):
-        return np.ones_like(f)
+    def response(self, y, f):
+        return self.curvature(y, f)
 
     def slope(self, f):
         return np.ones_like(f)
@@ -155,7 +155,7 @@ class ModifiedHuber:
         margin = np.where(y > 0.5, f, -f)
         return np.where((margin >= -1) & (margin < 1), 2.0, 0.0)
 
-    def response(self, f):
+    def response(self, y, f):
         return 2 * np.clip(1 - f, 0, 2) + 2 * np.clip(1 + f, 0, 2)
 
     def slope(self, f):

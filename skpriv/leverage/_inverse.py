@@ -91,6 +91,8 @@ def inverse_root(H):
     NegativeCurvatureError
         If an eigenvalue is negative beyond rounding.
     """
+    if not len(H):
+        return InverseRoot(np.zeros(0), np.zeros((0, 0)), np.zeros(0))
     diagonal = np.diag(H)
     if (diagonal < 0).any():
         raise NegativeCurvatureError
@@ -140,6 +142,8 @@ def whitening(gram, size, tol):
         None if A has full rank and is so well-conditioned that its Gram matrix will
         do as it is.
     """
+    if not size:
+        return None
     G = gram(None)
     norms = np.sqrt(np.diag(G))
     scale = np.where(norms > 0, 1 / np.where(norms > 0, norms, 1), 0)

@@ -152,10 +152,11 @@ class SeparableModel:
         X = objective.design(X)
         targets = objective.labels.encode(y)
         self._spread = spread(targets)
-        fit = (objective.logits(X), targets, objective.labels.weigh(y, sample_weight))
+        weights = objective.labels.weigh(y, sample_weight)
+        fit = (objective.logits(X), targets, weights)
         shared = {}
         self._solved = []
-        for outputs, columns in self._groups():
+        for outputs, columns in self._groups(weights):
             penalized = bool(objective.l2[outputs.start] > 0)
             key = (None if columns is None else columns.tobytes(), penalized)
             if key not in shared:
@@ -170,7 +171,7 @@ class SeparableModel:
                 )
             )
 
-    def _groups(self):
+    def _groups(self, weights):
         """Group outputs that share a curvature, with the features they use."""
         objective = self.objective
         n_outputs = len(objective.coef)
@@ -178,6 +179,7 @@ class SeparableModel:
             isinstance(objective.family, SquaredError)
             and objective.active.all()
             and len(set(objective.l2)) == 1
+            and (weights == weights[:, :1]).all()
         ):
             return [(slice(0, n_outputs), None)]
         return [
@@ -196,7 +198,7 @@ class SeparableModel:
         undetermined = np.zeros(len(f), dtype=bool)
         for solved in self._solved:
             self._fill_in(solved, X, forms, steps, variances, undetermined)
-        pull = weights * family.response(f) * forms
+        pull = weights * family.response(targets, f) * forms
         gradients = family.gradient(targets, f)
         gather = np.mean if objective.averaged else np.sum
         return RecordTerms(

@@ -106,8 +106,9 @@ class GLSScorer(RecordScorerMixin, BaseEstimator):
           classifiers that fit all probabilities in one loss.
     space : {"probability", "logit"}, default="probability"
         Whether leverage is that on the prediction (probabilities, the mean of a
-        generalised linear model) or on the logit (the linear predictor). Only the
-        former may be combined with another `score`.
+        generalised linear model) or on the logit (the linear predictor), relative to
+        the mean logit where each class has one. Only the former may be combined with
+        another `score`.
     cv : int, cross-validation splitter or iterable, default=None
         Folds. Each training record is scored at models that are fitted without it, as
         they would answer to it, and the scores are averaged if it is in several test

@@ -49,14 +49,17 @@ def softmax_hessian(batches, proba, weights, size):
 
 
 def output_kernels(Z, inverse, n_classes):
-    """Return J H⁺ Jᵀ of each row: how each class's logit answers to each class's.
+    """Return J H⁻¹ Jᵀ of each row: how each class's logit answers to each class's.
+
+    What it says of logits that move together depends on the H given, which may have
+    any curvature in that direction.
 
     Parameters
     ----------
     Z : ndarray of shape (n_rows, size)
         Coordinates of rows.
     inverse : ndarray of shape (n_classes * size, n_classes * size)
-        H⁺, class by class.
+        H⁻¹, class by class.
     n_classes : int
 
     Returns
@@ -93,6 +96,20 @@ def curvature_trace(proba, K):
     K = K - row[:, :, None] - row[:, None, :] + row[n, top][:, None, None]
     diagonal = np.einsum("icc,ic->i", K, proba)
     return diagonal - quadratic(proba, K)
+
+
+def centred_trace(K):
+    """Return the trace of each row's K on logits relative to their mean.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n_rows, n_classes, n_classes)
+
+    Returns
+    -------
+    traces : ndarray of shape (n_rows,)
+    """
+    return np.einsum("icc->i", K) - K.sum(axis=(1, 2)) / K.shape[1]
 
 
 def quadratic(v, K):
@@ -189,7 +206,7 @@ class SoftmaxModel:
         H[np.diag_indices_from(H)] += np.tile(l2, n_classes)
         active = self._active(size)
         # Moving all classes together along a coordinate without penalty changes
-        # nothing. Curvature added there makes H regular; the inverse gives it back.
+        # nothing that a score depends on. Curvature added there makes H regular.
         free = np.flatnonzero((l2 == 0) & active.all(axis=0))
         grid = (size * np.arange(n_classes)[:, None] + free).ravel()
         total = sum(H[np.ix_(part, part)] for part in grid.reshape(n_classes, -1))
@@ -201,8 +218,6 @@ class SoftmaxModel:
         self._step = step.reshape(n_classes, size)
         self._inverse = np.zeros_like(H)
         self._inverse[np.ix_(self._parameters, self._parameters)] = self._root.inverse()
-        shared = inverse_root(total).inverse()
-        self._inverse[np.ix_(grid, grid)] -= np.tile(shared, (n_classes, n_classes))
 
     def _active(self, size):
         """Which parameters, by class and coordinate, the penalty does not hold at 0."""
@@ -240,7 +255,7 @@ class SoftmaxModel:
             variance = np.einsum("ij,ij->i", A @ self._sandwich, A)
         return RecordTerms(
             leverage=weights * curvature_trace(proba, K),
-            logit_leverage=weights * np.einsum("icc->i", K),
+            logit_leverage=weights * centred_trace(K),
             hat=None,
             self_influence=own,
             shift=own,
