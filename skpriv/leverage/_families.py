@@ -15,15 +15,17 @@ dispersion, and that ``dispersion``, None where it is to be estimated.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit
 
 
+@dataclass(frozen=True)
 class SquaredError:
     """ℓ = (f - y)² / 2."""
 
-    dispersion = None
+    dispersion: ClassVar = None
 
     def mean(self, f):
         return f

@@ -27,7 +27,7 @@ class HuberModel:
         Their targets and weights.
     """
 
-    has_confidence = False
+    quadratic = False
 
     def __init__(self, estimator, X, y, sample_weight):
         self._coef = estimator.coef_.astype(np.float64)

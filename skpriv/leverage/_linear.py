@@ -58,8 +58,11 @@ class OneLogit:
         The Newton step that is left to the optimum.
     l2 : float
         Penalty of the weights: ``l2 / 2 * ||w||**2``.
+    half_root : InverseRoot or None
+        Of twice the Hessian of a random half of the records with the same penalty.
     sandwich : ndarray of shape (n_coordinates, n_coordinates) or None
-        H⁻¹ G H⁻¹, G the sum of the outer products of the records' gradients.
+        H⁻¹ G H⁻¹ with that Hessian, and G the sum of the outer products of the
+        records' gradients: the variance of the weights over random halves.
     """
 
     outputs: slice
@@ -68,6 +71,7 @@ class OneLogit:
     root: InverseRoot
     step: np.ndarray
     l2: float
+    half_root: InverseRoot | None
     sandwich: np.ndarray | None
 
     def select(self, X):
@@ -92,7 +96,7 @@ def solve_logits(
     f, y, weights : ndarray of shape (n_rows, n_outputs)
         Logits, targets and sample weights of the training rows, all outputs.
     variance : bool, default=False
-        Whether to compute the sandwich; for one logit only.
+        Whether to compute what random halves need; for one logit only.
 
     Returns
     -------
@@ -109,7 +113,8 @@ def solve_logits(
     curvature = (weights * family.curvature(y, f))[:, 0]
     size = features.n_coordinates
     l2 = objective.l2[outputs.start]
-    H = np.diag(np.where(np.arange(size) < size - features.fit_intercept, l2, 0.0))
+    penalty = np.where(np.arange(size) < size - features.fit_intercept, l2, 0.0)
+    H = np.diag(penalty)
     G = np.zeros((size, size)) if variance else None
     gradient = _penalty_gradient(features, objective, outputs, columns)
     for rows, Z, _ in features.batches(features.X):
@@ -118,9 +123,12 @@ def solve_logits(
         if G is not None:
             G += weighted_gram(Z, gradients[rows, 0] ** 2)
     root = inverse_root(H)
-    sandwich = None if G is None else root.solve(root.solve(G).T)
     step = -root.solve(gradient)
-    return OneLogit(outputs, columns, features, root, step, l2, sandwich)
+    half_root = sandwich = None
+    if variance:
+        half_root = inverse_root(H + np.diag(penalty))
+        sandwich = half_root.solve(half_root.solve(G).T)
+    return OneLogit(outputs, columns, features, root, step, l2, half_root, sandwich)
 
 
 def _penalty_gradient(features, objective, outputs, columns):
@@ -149,6 +157,7 @@ class SeparableModel:
 
     def __init__(self, objective, X, y, sample_weight, *, variance=False):
         self.objective = objective
+        self.quadratic = objective.quadratic
         X = objective.design(X)
         targets = objective.labels.encode(y)
         self._spread = spread(targets)
@@ -194,10 +203,19 @@ class SeparableModel:
         X = objective.design(X)
         targets, f = objective.labels.encode(y), objective.logits(X)
         weights = objective.labels.weigh(y, sample_weight)
-        forms, steps, variances = np.zeros((3, *f.shape))
+        forms, steps = np.zeros((2, *f.shape))
+        shift, variances = np.zeros((2, len(f)))
         undetermined = np.zeros(len(f), dtype=bool)
         for solved in self._solved:
-            self._fill_in(solved, X, forms, steps, variances, undetermined)
+            for rows, Z, beyond in solved.features.batches(solved.select(X)):
+                extra = beyond / solved.l2 if solved.l2 > 0 else np.zeros(len(Z))
+                own = quadratic_forms(solved.root, Z) + extra
+                forms[rows, solved.outputs] = own[:, None]
+                steps[rows, solved.outputs] = Z @ solved.step
+                undetermined[rows] |= np.isinf(beyond) | (solved.root.outside(Z) > 1e-6)
+                if solved.half_root is not None:
+                    shift[rows] = quadratic_forms(solved.half_root, Z) + extra / 2
+                    variances[rows] = np.einsum("ij,ij->i", Z @ solved.sandwich, Z)
         pull = weights * family.response(targets, f) * forms
         gradients = family.gradient(targets, f)
         gather = np.mean if objective.averaged else np.sum
@@ -206,22 +224,12 @@ class SeparableModel:
             logit_leverage=gather(pull, axis=1),
             hat=weights * family.curvature(targets, f) * forms,
             self_influence=(weights * gradients**2 * forms).sum(axis=1),
-            shift=(weights * np.abs(gradients) * forms)[:, 0],
-            variance=variances[:, 0],
+            # Per unit of the record's own gradient, as the variance is.
+            shift=(weights * np.abs(gradients))[:, 0] * shift,
+            variance=variances,
             step=family.step_size(f, steps, self._spread).max(axis=1),
             undetermined=undetermined,
         )
-
-    def _fill_in(self, solved, X, forms, steps, variances, undetermined):
-        for rows, Z, beyond in solved.features.batches(solved.select(X)):
-            form = quadratic_forms(solved.root, Z)
-            if solved.l2 > 0:
-                form += beyond / solved.l2
-            undetermined[rows] |= np.isinf(beyond) | (solved.root.outside(Z) > 1e-6)
-            forms[rows, solved.outputs] = form[:, None]
-            steps[rows, solved.outputs] = Z @ solved.step
-            if solved.sandwich is not None:
-                variances[rows, 0] = np.einsum("ij,ij->i", Z @ solved.sandwich, Z)
 
     def influence(self, X, y, sample_weight):
         """Return the `InfluenceStatistics` of the rows that the model was fitted on.

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
-from skpriv.leverage._families import LogLoss
+from skpriv.leverage._families import LogLoss, SquaredError, Tweedie
 from skpriv.leverage._labels import ClassTargets, NumericTargets
 
 _ROWS_A_BATCH = 4096
@@ -53,6 +53,12 @@ class Objective:
         return self.family is None or (
             isinstance(self.family, LogLoss) and len(self.coef) == 1
         )
+
+    @property
+    def quadratic(self):
+        """Whether the curvature, and so leverage, is the same at any weights."""
+        squared = self.family in (SquaredError(), Tweedie(0, log_link=False))
+        return squared and bool(self.active.all())
 
     def design(self, X):
         """Return X with the constant feature, if there is one."""

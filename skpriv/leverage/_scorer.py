@@ -30,7 +30,7 @@ from skpriv.utils._sklearn import (
 
 # Scores are exact at an optimum, and off by about the relative change of the curvature
 # in the Newton step that is left. Beyond this they are not given.
-_LARGEST_STEP = 0.05
+_LARGEST_STEP = 0.1
 
 
 class _ScoreName(str):
@@ -252,12 +252,12 @@ class GLSScorer(RecordScorerMixin, BaseEstimator):
         else:
             scores, parts = self._cross_fit(X, y, weights, given)
 
-        _warn_of_missing(parts)
+        _warn_of_missing(parts, self._exact(vars(self)["score"]))
         self._remember_records(rows, y)
         self._fit_scores, self._weights = scores, weights
         self.newton_step_ = terms.step
         self.converged_ = terms.step <= _LARGEST_STEP
-        leverage = np.where(_known(terms), terms.leverage, np.nan)
+        leverage = np.where(self._known(terms, "leverage"), terms.leverage, np.nan)
         self.effective_parameters_ = float(leverage.sum())
         return self
 
@@ -293,7 +293,7 @@ class GLSScorer(RecordScorerMixin, BaseEstimator):
             return self.estimator
         if type_of_target(y, input_name="y").startswith("continuous"):
             return Ridge()
-        return LogisticRegression(tol=1e-6, max_iter=1000)
+        return LogisticRegression(tol=1e-8, max_iter=1000)
 
     def _transform(self, estimator, X):
         for transformer in unwrap(estimator)[0]:
@@ -345,8 +345,19 @@ class GLSScorer(RecordScorerMixin, BaseEstimator):
         return total / times, parts
 
     def _score_terms(self, terms, members):
-        scores = score_of(terms, vars(self)["score"], self.space, members)
-        return np.where(_known(terms), scores, np.nan)
+        score = vars(self)["score"]
+        scores = score_of(terms, score, self.space, members)
+        return np.where(self._known(terms, score), scores, np.nan)
+
+    def _known(self, terms, score):
+        converged = terms.step <= _LARGEST_STEP
+        if self._exact(score):
+            converged = ~np.isnan(terms.step)
+        return converged & ~terms.undetermined
+
+    def _exact(self, score):
+        """Whether the score is that of the optimum wherever the weights are."""
+        return score == "leverage" and self._model is not None and self._model.quadratic
 
     def _validate_rows(self, X):
         if self._takes_any_input():
@@ -376,7 +387,7 @@ class GLSScorer(RecordScorerMixin, BaseEstimator):
         new = np.flatnonzero(records < 0)
         if new.size:
             terms = _terms_of(self._model, X[new], y[new], np.ones(new.size))
-            _warn_of_missing([terms])
+            _warn_of_missing([terms], self._exact(vars(self)["score"]))
             scores[new] = self._score_terms(terms, members=False)
         return scores
 
@@ -439,33 +450,47 @@ def _terms_of(model, rows, y, weights):
     return model.terms(rows, y, weights)
 
 
-def _known(terms):
-    return (terms.step <= _LARGEST_STEP) & ~terms.undetermined
+def _warn_of_missing(parts, exact):
+    """Warn of records that are not scored at an optimum, and say why.
 
-
-def _warn_of_missing(parts):
-    """Warn of the records whose score is NaN, and say why."""
+    Parameters
+    ----------
+    parts : list of RecordTerms
+    exact : bool
+        Whether scores hold all the same, since they depend on no weights.
+    """
     step = np.concatenate([terms.step for terms in parts])
     undetermined = np.concatenate([terms.undetermined for terms in parts])
     saddle = np.isnan(step)
-    reasons = {
-        "the model is at no minimum of its objective, whose curvature is negative in "
-        "some direction": saddle,
-        "neither training rows nor penalty hold the model's prediction for them (they "
-        "differ where no training row does, or are separated from other classes, which "
-        "puts the optimum at infinity)": undetermined & ~saddle,
-        "the model has not converged, or has no finite optimum (classes that can be "
-        "separated, without a penalty): one Newton step would still move their logits "
-        f"by more than {_LARGEST_STEP}, or the targets' standard deviation by that "
-        "share. A smaller tol and a larger max_iter, or a penalty, mend this": (
-            (step > _LARGEST_STEP) & ~undetermined
+    missing = "have no score (NaN)"
+    reasons = [
+        (
+            saddle,
+            missing,
+            "the model is at no minimum of its objective, whose curvature is negative "
+            "in some direction",
         ),
-    }
-    for reason, records in reasons.items():
+        (
+            undetermined & ~saddle,
+            missing,
+            "neither training rows nor penalty hold the model's prediction for them "
+            "(they differ where no training row does, or are separated from other "
+            "classes, which puts the optimum at infinity)",
+        ),
+        (
+            (step > _LARGEST_STEP) & ~undetermined,
+            "have the leverage of the optimum, not of this model" if exact else missing,
+            "the model has not converged, or has no finite optimum (classes that can "
+            "be separated, without a penalty). One Newton step would still move their "
+            f"logits by more than {_LARGEST_STEP} (for squared losses, in standard "
+            "deviations of the target). A smaller tol and a larger max_iter, or a "
+            "penalty, mend this",
+        ),
+    ]
+    for records, consequence, reason in reasons:
         if records.any():
             warnings.warn(
-                f"{records.sum()} of {records.size} records have no score (NaN): "
-                f"{reason}.",
+                f"{records.sum()} of {records.size} records {consequence}: {reason}.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -112,6 +112,27 @@ def centred_trace(K):
     return np.einsum("icc->i", K) - K.sum(axis=(1, 2)) / K.shape[1]
 
 
+def step_size(proba, steps):
+    """Return the size of a step of the logits, as it changes Λ.
+
+    For two classes it is the step of their difference. Else each class counts by its
+    share p (1 - p) in the trace of Λ: what unlikely classes do changes nothing.
+
+    Parameters
+    ----------
+    proba, steps : ndarray of shape (n_rows, n_classes)
+
+    Returns
+    -------
+    size : ndarray of shape (n_rows,)
+    """
+    share = proba * others(proba)
+    total = share.sum(axis=1, keepdims=True)
+    share = np.divide(share, total, out=np.ones_like(share), where=total > 0)
+    relative = steps - (proba * steps).sum(axis=1, keepdims=True)
+    return 2 * (share * np.abs(relative)).sum(axis=1)
+
+
 def quadratic(v, K):
     """Return vᵀ K v of each row, v of shape (n_rows, n_classes)."""
     return np.einsum("ic,ic->i", (K @ v[:, :, None])[:, :, 0], v)
@@ -130,7 +151,8 @@ def others(proba):
 
 def kronecker_rows(v, Z):
     """Return rows v ⊗ z, of shape (n_rows, n_classes * size)."""
-    return (v[:, :, None] * Z[:, None, :]).reshape(len(Z), -1)
+    product = v[:, :, None] * Z[:, None, :]
+    return product.reshape(len(Z), v.shape[1] * Z.shape[1])
 
 
 class SoftmaxModel:
@@ -148,6 +170,8 @@ class SoftmaxModel:
         Whether the terms of records are to include the variance of confidence.
     """
 
+    quadratic = False
+
     def __init__(self, objective, X, y, sample_weight, *, variance=False):
         self.objective = objective
         everywhere = objective.active.all()
@@ -160,11 +184,11 @@ class SoftmaxModel:
         )
         proba, residuals, weights = self._predict(X, y, sample_weight)
         pulls = residuals * weights[:, None]
-        self._solve(proba, weights, self._gradient(pulls))
+        self._solve(proba, weights, self._gradient(pulls), variance)
         self._sandwich = None
         if variance:
             G = self._gradient_moments(pulls)
-            self._sandwich = self._inverse @ G @ self._inverse
+            self._sandwich = self._half_inverse @ G @ self._half_inverse
 
     def _select(self, X):
         return X if self._columns is None else X[:, self._columns]
@@ -196,7 +220,7 @@ class SoftmaxModel:
             G += A.T @ A
         return G
 
-    def _solve(self, proba, weights, gradient):
+    def _solve(self, proba, weights, gradient, variance):
         """Invert the curvature, and find the Newton step that is left."""
         n_classes, size = proba.shape[1], self.features.n_coordinates
         batches = self.features.batches(self.features.X, copies=2 * n_classes)
@@ -212,12 +236,22 @@ class SoftmaxModel:
         total = sum(H[np.ix_(part, part)] for part in grid.reshape(n_classes, -1))
         H[np.ix_(grid, grid)] += np.tile(total / n_classes**2, (n_classes, n_classes))
         self._parameters = np.flatnonzero(active)
-        self._root = inverse_root(H[np.ix_(self._parameters, self._parameters)])
+        self._root = self._factor(H)
         step = np.zeros(len(H))
         step[self._parameters] = -self._root.solve(gradient[self._parameters])
         self._step = step.reshape(n_classes, size)
-        self._inverse = np.zeros_like(H)
-        self._inverse[np.ix_(self._parameters, self._parameters)] = self._root.inverse()
+        self._inverse = self._scatter(self._root.inverse(), len(H))
+        if variance:
+            H[np.diag_indices_from(H)] += np.tile(l2, n_classes)
+            self._half_inverse = self._scatter(self._factor(H).inverse(), len(H))
+
+    def _factor(self, H):
+        return inverse_root(H[np.ix_(self._parameters, self._parameters)])
+
+    def _scatter(self, inverse, size):
+        full = np.zeros((size, size))
+        full[np.ix_(self._parameters, self._parameters)] = inverse
+        return full
 
     def _active(self, size):
         """Which parameters, by class and coordinate, the penalty does not hold at 0."""
@@ -247,19 +281,23 @@ class SoftmaxModel:
         own = weights * quadratic(residuals, K)
         steps = Z @ self._step.T
         undetermined = np.isinf(beyond)
+        shift = np.zeros(len(Z))
         variance = None
         if self._sandwich is not None or not self._root.full_rank:
             A = kronecker_rows(residuals, Z)
             undetermined |= self._root.outside(A[:, self._parameters]) > 1e-6
         if self._sandwich is not None:
+            shift = weights * np.einsum("ij,ij->i", A @ self._half_inverse, A)
+            if self._l2 > 0:
+                shift += weights * (residuals**2).sum(axis=1) * beyond / self._l2 / 2
             variance = np.einsum("ij,ij->i", A @ self._sandwich, A)
         return RecordTerms(
             leverage=weights * curvature_trace(proba, K),
             logit_leverage=weights * centred_trace(K),
             hat=None,
             self_influence=own,
-            shift=own,
+            shift=shift,
             variance=variance,
-            step=np.ptp(steps, axis=1),
+            step=step_size(proba, steps),
             undetermined=undetermined,
         )

@@ -22,7 +22,9 @@ class RecordTerms:
         First-order rise of a record's loss when it is removed.
     shift : ndarray
         Half the first-order change of a record's confidence between a model fitted
-        on a random half of the data with it and one without it, up to a factor.
+        on a random half of the data with it and one without it, up to a factor. A
+        half meets the whole penalty: its Hessian is half of that of all records,
+        their penalty counted twice.
     variance : ndarray or None
         Variance of that confidence over random halves, up to the factor's square.
     step : ndarray
