@@ -5,6 +5,7 @@ penalty of each is brought to the scale of a sum over records.
 """
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.linear_model import (
     ElasticNet,
     GammaRegressor,
@@ -35,7 +36,7 @@ from skpriv.leverage._objective import Objective
 def read_logistic(estimator, X, y, sample_weight):
     """LogisticRegression: C Σℓ plus an elastic net, all over C."""
     l1, l2 = _logistic_penalties(estimator)
-    coef, intercept = estimator.coef_, np.atleast_1d(estimator.intercept_)
+    coef, intercept = _coef(estimator), np.atleast_1d(estimator.intercept_)
     classes = estimator.classes_
     constant = 0.0
     if estimator.solver == "liblinear" and estimator.fit_intercept:
@@ -83,15 +84,15 @@ def read_ridge_classifier(estimator, X, y, sample_weight):
     """RidgeClassifier: Ridge on labels of 1 and -1, one output a class."""
     classes = estimator.classes_
     class_weight = compute_class_weight(estimator.class_weight, classes=classes, y=y)
-    n_outputs = len(np.atleast_2d(estimator.coef_))
+    coef = _coef(estimator)
     return _objective(
         SquaredError(),
-        estimator.coef_,
+        coef,
         estimator.intercept_,
         estimator.fit_intercept,
         0.0,
         estimator.alpha,
-        labels=ClassTargets(classes, n_outputs, -1.0, class_weight),
+        labels=ClassTargets(classes, len(coef), -1.0, class_weight),
         positive=estimator.positive,
         averaged=True,
     )
@@ -142,19 +143,19 @@ def read_sgd(estimator, X, y, sample_weight):
     family = losses[estimator.loss]
     if isinstance(estimator, SGDRegressor):
         return _regression(family, estimator, l1=l1, l2=l2)
-    classes = estimator.classes_
+    classes, coef = estimator.classes_, _coef(estimator)
     class_weight = compute_class_weight(estimator.class_weight, classes=classes, y=y)
     regression = isinstance(family, SquaredError | Huber)
     labels = ClassTargets(
         classes,
-        len(estimator.coef_),
+        len(coef),
         -1.0 if regression else 0.0,
         class_weight,
         own_only=len(classes) > 2,
     )
     return _objective(
         family,
-        estimator.coef_,
+        coef,
         estimator.intercept_,
         estimator.fit_intercept,
         l1,
@@ -165,25 +166,30 @@ def read_sgd(estimator, X, y, sample_weight):
 
 
 def _regression(family, estimator, *, l1=0.0, l2=0.0, positive=False):
+    coef = _coef(estimator)
     return _objective(
         family,
-        estimator.coef_,
+        coef,
         estimator.intercept_,
         estimator.fit_intercept,
         l1,
         l2,
-        labels=NumericTargets(len(np.atleast_2d(estimator.coef_))),
+        labels=NumericTargets(len(coef)),
         positive=positive,
         averaged=True,
     )
 
 
+def _coef(estimator):
+    """Return weights of shape (n_outputs, n_features), dense, in double precision."""
+    coef = estimator.coef_
+    coef = coef.toarray() if sp.issparse(coef) else coef
+    return np.atleast_2d(coef).astype(np.float64)
+
+
 def _objective(
     family, coef, intercept, fit_intercept, l1, l2, *, positive=False, **options
 ):
-    if hasattr(coef, "toarray"):
-        coef = coef.toarray()
-    coef = np.atleast_2d(coef).astype(np.float64)
     n_outputs = len(coef)
     l1, l2 = (
         np.broadcast_to(np.asarray(penalty, dtype=np.float64), n_outputs)
