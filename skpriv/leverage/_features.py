@@ -1,15 +1,23 @@
 """The rows of X in coordinates in which the curvature is well conditioned."""
 
+from copy import copy
+
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import qr, solve_triangular
 from sklearn.utils import gen_batches
 
-from skpriv.leverage._inverse import whitening
+from skpriv.leverage._inverse import (
+    NegativeCurvatureError,
+    inverse_root,
+    whitening,
+)
 from skpriv.utils._sklearn import get_chunk_n_rows
 
 _EPS = np.finfo(np.float64).eps
 _MAX_ROWS_A_BATCH = 4096
+# Quadratic forms in the inverse keep ten digits.
+_WELL_CONDITIONED = 1e-5
 
 
 class Features:
@@ -19,7 +27,7 @@ class Features:
 
     - if the intercept is not penalised, features may be centred;
     - if the weights are not penalised either, any basis of the row space will do, so
-      a whitened one is taken where X is collinear or badly scaled;
+      `whitened` finds a better one where X is collinear or badly scaled;
     - if there are more features than rows, weights that are penalised alike may be
       rotated, so an orthonormal basis of the row space is enough. What a new row has
       outside of it meets the penalty alone.
@@ -36,34 +44,49 @@ class Features:
         Whether the weights have a quadratic penalty, the same for each.
     keep : bool, default=False
         Whether coordinates have to be the (centred) features themselves.
-
-    Attributes
-    ----------
-    n_coordinates : int
-        Number of coordinates, the intercept's included.
     """
 
     def __init__(self, X, fit_intercept, penalized, keep=False):
         self.X = X
         self.fit_intercept = fit_intercept
         self.penalized = penalized
+        self.keep = keep
         n, p = X.shape
-        self.center = _column_means(X) if fit_intercept else np.zeros(p)
+        self.center = _column_means(X) if fit_intercept else None
         self._scale = np.ones(p)
         self._basis = self._dual = self._span = self._training = None
-        rank = p
-        if not keep and p > n:
+        self._whitened = None
+        if p > n and not keep:
             self._fit_dual()
-            rank = self._dual.shape[1]
-        elif not keep and not penalized:
-            self._fit_basis()
-            rank = p if self._basis is None else self._basis.shape[1]
-        self.n_coordinates = rank + int(fit_intercept)
+
+    @property
+    def n_coordinates(self):
+        """Number of coordinates, the intercept's included."""
+        rank = self.X.shape[1]
+        for basis in (self._basis, self._dual):
+            rank = rank if basis is None else basis.shape[1]
+        return rank + int(self.fit_intercept)
+
+    def penalty(self, l2):
+        """Diagonal of the penalty's curvature: `l2`, but 0 for an intercept."""
+        diagonal = np.full(self.n_coordinates, l2)
+        if self.fit_intercept:
+            diagonal[-1] = 0
+        return diagonal
+
+    def whitened(self):
+        """Return the same features in well-conditioned coordinates, where it may."""
+        if self.penalized or self.keep or self._dual is not None:
+            return self
+        if self._whitened is None:
+            better = copy(self)
+            better._fit_basis()
+            self._whitened = self if better._basis is None else better
+        return self._whitened
 
     def _fit_basis(self):
         """Whiten the columns, p x p, unless they are well conditioned already."""
         n, p = self.X.shape
-        noise = _rounding(n, self.center)
 
         def gram(B):
             G = np.zeros((p, p) if B is None else (B.shape[1],) * 2)
@@ -72,7 +95,7 @@ class Features:
                 A = A if B is None else A @ B
                 G += A.T @ A
             if B is None:
-                constant = np.sqrt(np.diag(G)) <= noise
+                constant = np.sqrt(np.diag(G)) <= self._rounding()
                 G[constant] = 0
                 G[:, constant] = 0
             return G
@@ -114,9 +137,16 @@ class Features:
         for rows in self._row_batches(n):
             squares += (self._centred(self.X, rows) ** 2).sum(axis=0)
         norms = np.sqrt(squares)
-        constant = norms <= _rounding(n, self.center)
-        norms[constant] = np.abs(self.center[constant])
+        constant = norms <= self._rounding()
+        if self.fit_intercept:
+            norms[constant] = np.abs(self.center[constant])
         return 1 / np.where(norms > 0, norms, 1)
+
+    def _rounding(self):
+        """Length of a centred constant column: nothing but rounding errors."""
+        if not self.fit_intercept:
+            return 0.0
+        return 10 * _EPS * np.sqrt(self.X.shape[0]) * np.abs(self.center)
 
     def _row_batches(self, n_rows, copies=1):
         row_bytes = 8 * (2 + copies) * (self.X.shape[1] + 1)
@@ -129,10 +159,14 @@ class Features:
         return gen_batches(self.X.shape[1], size)
 
     def _centred(self, X, rows):
-        return _dense(X[rows]) - self.center
+        A = _dense(X[rows])
+        return A - self.center if self.fit_intercept else A
 
     def _centred_columns(self, X, columns):
-        return (_dense(X[:, columns]) - self.center[columns]) * self._scale[columns]
+        A = _dense(X[:, columns])
+        if self.fit_intercept:
+            A = A - self.center[columns]
+        return A * self._scale[columns]
 
     def _project(self, X):
         """Coordinates in the row space of a wide X, and squared lengths beyond."""
@@ -156,24 +190,34 @@ class Features:
         where weights are penalised. Where they are not, it is infinite for a row
         outside of that span, since nothing holds its prediction. Else it is 0.
         """
-        training = X is self.X
         for rows in self._row_batches(X.shape[0], copies):
-            beyond = 0
             if self._dual is not None:
-                if training:
-                    Z = self._training[rows]
-                else:
-                    Z, beyond = self._project(X[rows])
+                Z, beyond = self._wide_rows(X, rows)
+            elif self._basis is not None:
+                A = self._centred(X, rows)
+                Z, beyond = A @ self._basis, self._beyond_span(A)
             else:
-                Z = self._centred(X, rows)
-                if self._basis is not None:
-                    beyond = 0 if training else self._beyond_span(Z)
-                    Z = Z @ self._basis
+                Z, beyond = self._narrow_rows(X, rows), 0
             if not self.penalized:
                 beyond = np.where(beyond, np.inf, 0)
-            if self.fit_intercept:
+            if self.fit_intercept and Z.shape[1] < self.n_coordinates:
                 Z = np.column_stack([Z, np.ones(Z.shape[0])])
             yield rows, Z, np.broadcast_to(beyond, Z.shape[0])
+
+    def _wide_rows(self, X, rows):
+        if X is self.X:
+            return self._training[rows], 0
+        return self._project(X[rows])
+
+    def _narrow_rows(self, X, rows):
+        """Centred features and the intercept's 1, in one new array."""
+        A = _dense(X[rows])
+        if not self.fit_intercept:
+            return A
+        Z = np.empty((A.shape[0], A.shape[1] + 1))
+        np.subtract(A, self.center, out=Z[:, :-1])
+        Z[:, -1] = 1
+        return Z
 
     def _beyond_span(self, A):
         """Squared distances of centred rows from the span, 0 for rounding errors."""
@@ -201,6 +245,38 @@ def _column_means(X):
     return np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
 
 
-def _rounding(n_rows, center):
-    """Length of a centred constant column: nothing but rounding errors."""
-    return 10 * _EPS * np.sqrt(n_rows) * np.abs(center)
+def conditioned_root(features, hessian):
+    """Find coordinates in which a curvature matrix can be inverted, and do so.
+
+    Parameters
+    ----------
+    features : Features
+    hessian : callable
+        ``hessian(features)`` returns the curvature matrix in their coordinates.
+
+    Returns
+    -------
+    features : Features
+        The same, or whitened ones.
+    H : ndarray
+        The curvature matrix in their coordinates.
+    root : InverseRoot
+        Of its inverse.
+
+    Raises
+    ------
+    NegativeCurvatureError
+        If the matrix has a negative eigenvalue beyond rounding.
+    """
+    H = hessian(features)
+    try:
+        root = inverse_root(H)
+        if root.reciprocal_condition > _WELL_CONDITIONED:
+            return features, H, root
+    except NegativeCurvatureError:
+        root = None
+    better = features.whitened()
+    if root is not None and better is features:
+        return features, H, root
+    H = hessian(better)
+    return better, H, inverse_root(H)

@@ -3,8 +3,7 @@
 import numpy as np
 
 from skpriv.leverage._families import spread
-from skpriv.leverage._features import Features
-from skpriv.leverage._inverse import inverse_root
+from skpriv.leverage._features import Features, conditioned_root
 from skpriv.leverage._linear import weighted_gram
 from skpriv.leverage._terms import RecordTerms
 
@@ -35,29 +34,31 @@ class HuberModel:
         self._scale, self._epsilon = float(estimator.scale_), estimator.epsilon
         self._l2 = 2.0 * estimator.alpha
         self._spread = spread(y.astype(np.float64))
-        self.features = Features(X, estimator.fit_intercept, self._l2 > 0)
-        size = self.features.n_coordinates
         z, inside = self._standardize(X, y)
-        pull, scale_pull = self._gradients(z, inside)
         curvature = sample_weight * inside * 2 / self._scale
-        weights = np.full(size + 1, self._l2)
-        weights[size - self.features.fit_intercept :] = 0
-        H = np.diag(weights)
+
+        def hessian(features):
+            H = np.diag(np.append(features.penalty(self._l2), 0.0))
+            for rows, Z, _ in features.batches(X):
+                H += weighted_gram(np.column_stack([Z, z[rows]]), curvature[rows])
+            return H
+
+        features = Features(X, estimator.fit_intercept, self._l2 > 0)
+        self.features, _, self._root = conditioned_root(features, hessian)
+        pull, scale_pull = self._gradients(z)
+        gradient = np.zeros(self.features.n_coordinates + 1)
         g = self.features.pull_back(self._l2 * self._coef)
-        gradient = np.zeros(size + 1)
         gradient[: len(g)] = g
         for rows, Z, _ in self.features.batches(X):
-            H += weighted_gram(np.column_stack([Z, z[rows]]), curvature[rows])
             gradient[:-1] += Z.T @ (sample_weight[rows] * pull[rows])
         gradient[-1] = sample_weight @ scale_pull
-        self._root = inverse_root(H)
         self._step = -self._root.solve(gradient)
 
     def _standardize(self, X, y):
         z = (y - (X @ self._coef + self._intercept)) / self._scale
         return z, np.abs(z) <= self._epsilon
 
-    def _gradients(self, z, inside):
+    def _gradients(self, z):
         """Differentiate each record's loss in its prediction and in σ."""
         clipped = np.clip(z, -self._epsilon, self._epsilon)
         return -2 * clipped, 1 - clipped**2
@@ -65,16 +66,16 @@ class HuberModel:
     def terms(self, X, y, sample_weight):
         """Return the `RecordTerms` of rows."""
         z, inside = self._standardize(X, y.astype(np.float64))
-        pull, scale_pull = self._gradients(z, inside)
+        pull, scale_pull = self._gradients(z)
         curvature = sample_weight * inside * 2 / self._scale
         parts = []
         for rows, Z, beyond in self.features.batches(X):
             nothing = np.zeros(len(Z))
             extra = beyond / self._l2 if self._l2 > 0 else nothing
-            prediction = self._root.half(np.column_stack([Z, nothing]))
-            label = self._root.half(np.column_stack([Z, z[rows]]))
+            prediction = np.column_stack([Z, nothing]) @ self._root.W
+            label = np.column_stack([Z, z[rows]]) @ self._root.W
             loss = np.column_stack([Z * pull[rows, None], scale_pull[rows]])
-            own = self._root.half(loss)
+            own = loss @ self._root.W
             leverage = curvature[rows] * (_dot(prediction, label) + extra)
             influence = _dot(own, own) + pull[rows] ** 2 * extra
             undetermined = np.isinf(beyond) | (self._root.outside(loss) > 1e-6)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_solve, eigh, lapack, solve_triangular
+from scipy.linalg import eigh, lapack
 
 _EPS = np.finfo(np.float64).eps
 
@@ -14,62 +14,39 @@ class NegativeCurvatureError(ArithmeticError):
 
 @dataclass
 class InverseRoot:
-    """W with W Wᵀ the (pseudo-)inverse of a symmetric matrix.
+    """W with W Wᵀ the (pseudo-)inverse of a symmetric matrix H.
 
     Attributes
     ----------
+    W : ndarray of shape (size, rank)
+    reciprocal_condition : float
+        Of H with its diagonal scaled to 1; 0 if it has not full rank.
+    span : ndarray of shape (size, rank) or None
+        Orthonormal basis of the range of the scaled H; None if it has full rank.
     scale : ndarray of shape (size,)
-        Reciprocal roots of the diagonal, which made the matrix's diagonal 1.
-    factor : ndarray of shape (size, size) or (size, rank)
-        The lower Cholesky factor of the scaled matrix, or, where that has not full
-        rank, its eigenvectors over the roots of their eigenvalues.
-    values : ndarray of shape (rank,) or None
-        The eigenvalues kept; None for a Cholesky factor.
+        Reciprocal roots of the diagonal of H.
     """
 
+    W: np.ndarray
+    reciprocal_condition: float
+    span: np.ndarray | None
     scale: np.ndarray
-    factor: np.ndarray
-    values: np.ndarray | None = None
-
-    @property
-    def full_rank(self):
-        return self.values is None
-
-    def half(self, Z):
-        """Return the rows Z W, of shape (n_rows, rank): their squares are z'H⁺z."""
-        Z = Z * self.scale
-        if self.full_rank:
-            return solve_triangular(
-                self.factor, Z.T, lower=True, overwrite_b=True, check_finite=False
-            ).T
-        return Z @ self.factor
 
     def solve(self, B):
         """Return H⁺ B for a matrix or vector B."""
-        scale = self.scale if B.ndim == 1 else self.scale[:, None]
-        B = B * scale
-        if self.full_rank:
-            return scale * cho_solve((self.factor, True), B, check_finite=False)
-        return scale * (self.factor @ (self.factor.T @ B))
+        return self.W @ (self.W.T @ B)
 
     def inverse(self):
         """Return H⁺ as a matrix."""
-        if self.full_rank:
-            inverse = np.tril(lapack.dpotri(self.factor, lower=True)[0])
-            inverse += np.tril(inverse, -1).T
-        else:
-            inverse = self.factor @ self.factor.T
-        inverse *= self.scale
-        inverse *= self.scale[:, None]
-        return inverse
+        return self.W @ self.W.T
 
     def outside(self, Z):
         """Share of each row's squared length that no curvature supports, in [0, 1]."""
-        if self.full_rank:
+        if self.span is None:
             return np.zeros(len(Z))
         Z = Z * self.scale
         length = (Z**2).sum(axis=1)
-        inside = ((Z @ (self.factor * np.sqrt(self.values))) ** 2).sum(axis=1)
+        inside = ((Z @ self.span) ** 2).sum(axis=1)
         share = 1 - inside / np.where(length > 0, length, 1)
         return np.where(length > 0, share, 0).clip(0, 1)
 
@@ -91,22 +68,24 @@ def inverse_root(H):
     NegativeCurvatureError
         If an eigenvalue is negative beyond rounding.
     """
-    if not len(H):
-        return InverseRoot(np.zeros(0), np.zeros((0, 0)), np.zeros(0))
+    size = len(H)
     diagonal = np.diag(H)
     if (diagonal < 0).any():
         raise NegativeCurvatureError
     scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    if not size:
+        return InverseRoot(np.zeros((0, 0)), 1.0, None, scale)
     S = np.array(H * scale * scale[:, None], order="F")
     factor, reciprocal_condition = cholesky(S)
-    if reciprocal_condition > 10 * len(S) * _EPS:
-        return InverseRoot(scale, factor)
+    if reciprocal_condition > 10 * size * _EPS:
+        W = scale[:, None] * lapack.dtrtri(factor, lower=True)[0].T
+        return InverseRoot(W, reciprocal_condition, None, scale)
     values, vectors = eigh(S, lower=True)
     if values[0] < -1e-8 * max(values[-1], 1):
         raise NegativeCurvatureError
-    keep = values > 10 * len(S) * _EPS * values[-1]
-    values = values[keep]
-    return InverseRoot(scale, vectors[:, keep] / np.sqrt(values), values)
+    keep = values > 10 * size * _EPS * values[-1]
+    span = vectors[:, keep]
+    return InverseRoot(scale[:, None] * span / np.sqrt(values[keep]), 0.0, span, scale)
 
 
 def cholesky(S):

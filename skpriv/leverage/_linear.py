@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skpriv.leverage._families import SquaredError, spread
-from skpriv.leverage._features import Features
+from skpriv.leverage._features import Features, conditioned_root
 from skpriv.leverage._influence import (
     InfluenceStatistics,
     influence_statistics,
@@ -36,7 +36,7 @@ def quadratic_forms(root, Z):
     -------
     forms : ndarray of shape (n_rows,)
     """
-    half = root.half(Z)
+    half = Z @ root.W
     return np.einsum("ij,ij->i", half, half)
 
 
@@ -111,22 +111,25 @@ def solve_logits(
     f, y, weights = f[:, outputs], y[:, outputs], weights[:, outputs]
     gradients = weights * family.gradient(y, f)
     curvature = (weights * family.curvature(y, f))[:, 0]
-    size = features.n_coordinates
     l2 = objective.l2[outputs.start]
-    penalty = np.where(np.arange(size) < size - features.fit_intercept, l2, 0.0)
-    H = np.diag(penalty)
-    G = np.zeros((size, size)) if variance else None
+
+    def hessian(features):
+        H = np.diag(features.penalty(l2))
+        for rows, Z, _ in features.batches(features.X):
+            H += weighted_gram(Z, curvature[rows])
+        return H
+
+    features, H, root = conditioned_root(features, hessian)
     gradient = _penalty_gradient(features, objective, outputs, columns)
     for rows, Z, _ in features.batches(features.X):
-        H += weighted_gram(Z, curvature[rows])
         gradient += Z.T @ gradients[rows]
-        if G is not None:
-            G += weighted_gram(Z, gradients[rows, 0] ** 2)
-    root = inverse_root(H)
     step = -root.solve(gradient)
     half_root = sandwich = None
     if variance:
-        half_root = inverse_root(H + np.diag(penalty))
+        half_root = inverse_root(H + np.diag(features.penalty(l2)))
+        G = np.zeros_like(H)
+        for rows, Z, _ in features.batches(features.X):
+            G += weighted_gram(Z, gradients[rows, 0] ** 2)
         sandwich = half_root.solve(half_root.solve(G).T)
     return OneLogit(outputs, columns, features, root, step, l2, half_root, sandwich)
 

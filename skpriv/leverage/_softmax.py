@@ -3,10 +3,13 @@
 import numpy as np
 from scipy.linalg.blas import dsyrk
 from scipy.special import softmax
+from sklearn.utils import gen_batches
 
-from skpriv.leverage._features import Features
+from skpriv.leverage._features import Features, conditioned_root
 from skpriv.leverage._inverse import inverse_root
 from skpriv.leverage._terms import RecordTerms
+
+_ROWS_IN_CACHE = 512
 
 
 def softmax_hessian(batches, proba, weights, size):
@@ -68,11 +71,13 @@ def output_kernels(Z, inverse, n_classes):
     """
     n, size = Z.shape
     K = np.empty((n, n_classes, n_classes))
-    for c in range(n_classes):
-        later = Z @ inverse[c * size : (c + 1) * size, c * size :]
-        later = later.reshape(n, n_classes - c, size)
-        K[:, c, c:] = (later @ Z[:, :, None])[:, :, 0]
-        K[:, c:, c] = K[:, c, c:]
+    for rows in gen_batches(n, _ROWS_IN_CACHE):
+        z, k = Z[rows], K[rows]
+        for c in range(n_classes):
+            later = z @ inverse[c * size : (c + 1) * size, c * size :]
+            later = later.reshape(len(z), n_classes - c, size)
+            k[:, c, c:] = (later @ z[:, :, None])[:, :, 0]
+            k[:, c:, c] = k[:, c, c:]
     return K
 
 
@@ -184,7 +189,7 @@ class SoftmaxModel:
         )
         proba, residuals, weights = self._predict(X, y, sample_weight)
         pulls = residuals * weights[:, None]
-        self._solve(proba, weights, self._gradient(pulls), variance)
+        self._solve(proba, weights, pulls, variance)
         self._sandwich = None
         if variance:
             G = self._gradient_moments(pulls)
@@ -220,37 +225,47 @@ class SoftmaxModel:
             G += A.T @ A
         return G
 
-    def _solve(self, proba, weights, gradient, variance):
+    def _solve(self, proba, weights, pulls, variance):
         """Invert the curvature, and find the Newton step that is left."""
-        n_classes, size = proba.shape[1], self.features.n_coordinates
-        batches = self.features.batches(self.features.X, copies=2 * n_classes)
+        n_classes = proba.shape[1]
+        self.features, H, self._root = conditioned_root(
+            self.features, lambda features: self._hessian(features, proba, weights)
+        )
+        size = self.features.n_coordinates
+        self._parameters = np.flatnonzero(self._active(size))
+        self._step = -self._root.solve(self._gradient(pulls)[self._parameters])
+        self._step = self._scatter(self._step, n_classes * size)
+        self._step = self._step.reshape(n_classes, size)
+        self._inverse = self._scatter(self._root.inverse(), n_classes * size)
+        if variance:
+            penalty = np.tile(self.features.penalty(self._l2), n_classes)
+            half = inverse_root(H + np.diag(penalty[self._parameters]))
+            self._half_inverse = self._scatter(half.inverse(), n_classes * size)
+
+    def _hessian(self, features, proba, weights):
+        """Curvature of the objective in the parameters that are active."""
+        n_classes, size = proba.shape[1], features.n_coordinates
+        batches = features.batches(features.X, copies=2 * n_classes)
         H = softmax_hessian(batches, proba, weights, size)
-        intercept = np.arange(size) >= size - self.features.fit_intercept
-        l2 = np.where(intercept, 0.0, self._l2)
-        H[np.diag_indices_from(H)] += np.tile(l2, n_classes)
+        penalty = features.penalty(self._l2)
+        H[np.diag_indices_from(H)] += np.tile(penalty, n_classes)
         active = self._active(size)
         # Moving all classes together along a coordinate without penalty changes
         # nothing that a score depends on. Curvature added there makes H regular.
-        free = np.flatnonzero((l2 == 0) & active.all(axis=0))
+        free = np.flatnonzero((penalty == 0) & active.all(axis=0))
         grid = (size * np.arange(n_classes)[:, None] + free).ravel()
         total = sum(H[np.ix_(part, part)] for part in grid.reshape(n_classes, -1))
         H[np.ix_(grid, grid)] += np.tile(total / n_classes**2, (n_classes, n_classes))
-        self._parameters = np.flatnonzero(active)
-        self._root = self._factor(H)
-        step = np.zeros(len(H))
-        step[self._parameters] = -self._root.solve(gradient[self._parameters])
-        self._step = step.reshape(n_classes, size)
-        self._inverse = self._scatter(self._root.inverse(), len(H))
-        if variance:
-            H[np.diag_indices_from(H)] += np.tile(l2, n_classes)
-            self._half_inverse = self._scatter(self._factor(H).inverse(), len(H))
+        if active.all():
+            return H
+        return H[np.ix_(active.ravel(), active.ravel())]
 
-    def _factor(self, H):
-        return inverse_root(H[np.ix_(self._parameters, self._parameters)])
-
-    def _scatter(self, inverse, size):
-        full = np.zeros((size, size))
-        full[np.ix_(self._parameters, self._parameters)] = inverse
+    def _scatter(self, values, size):
+        """Put values of the active parameters in their places among all."""
+        if len(self._parameters) == size:
+            return values
+        full = np.zeros((size,) * values.ndim)
+        full[np.ix_(*[self._parameters] * values.ndim)] = values
         return full
 
     def _active(self, size):
@@ -283,7 +298,7 @@ class SoftmaxModel:
         undetermined = np.isinf(beyond)
         shift = np.zeros(len(Z))
         variance = None
-        if self._sandwich is not None or not self._root.full_rank:
+        if self._sandwich is not None or self._root.span is not None:
             A = kronecker_rows(residuals, Z)
             undetermined |= self._root.outside(A[:, self._parameters]) > 1e-6
         if self._sandwich is not None:

@@ -238,7 +238,7 @@ def test_inverse_root_equals_the_pseudo_inverse():
         inverse = root.inverse()
         assert_allclose(H @ inverse @ H, H, rtol=1e-8, atol=1e-12)
         assert_allclose(root.solve(H[:, 0]), inverse @ H[:, 0], atol=1e-9)
-        half = root.half(A)
+        half = A @ root.W
         expected = np.einsum("ij,jk,ik->i", A, inverse, A)
         assert_allclose((half**2).sum(axis=1), expected, rtol=1e-8)
     outside = root.outside(np.eye(6))
