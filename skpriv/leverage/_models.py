@@ -1,10 +1,13 @@
 """Which model an estimator is, and the one that computes its sensitivities."""
 
+import numpy as np
 import scipy.sparse as sp
-from sklearn.base import is_classifier
+from sklearn import get_config
+from sklearn.base import clone, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import HuberRegressor
 from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
 
 from skpriv.leverage._estimators import READERS, SMOOTH_LOSSES, SUPPORTED
 from skpriv.leverage._huber import HuberModel
@@ -100,3 +103,49 @@ def explain(model, X, y, sample_weight, *, variance=False):
         return HuberModel(model, X, y, sample_weight)
     family = SoftmaxModel if objective.family is None else SeparableModel
     return family(objective, X, y, sample_weight, variance=variance)
+
+
+def fit_model(estimator, X, y, sample_weight):
+    """Fit a clone of an estimator, unless its model is frozen.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X, y : array-like
+    sample_weight : ndarray of shape (n_rows,) or None
+        Handed to the model, at the end of a Pipeline too.
+
+    Returns
+    -------
+    fitted : estimator
+    """
+    estimator = clone(estimator)
+    if not refits(estimator):
+        check_is_fitted(estimator)
+        return estimator
+    if sample_weight is None:
+        return estimator.fit(X, y)
+    path, step = [], estimator
+    routed = get_config()["enable_metadata_routing"]
+    while isinstance(step, Pipeline) and not routed:
+        name, step = step.steps[-1]
+        path.append(name)
+    name = "__".join([*path, "sample_weight"])
+    return estimator.fit(X, y, **{name: sample_weight})
+
+
+def refits(estimator):
+    """Tell whether fitting the estimator fits its model, which may be frozen."""
+    while isinstance(estimator, Pipeline):
+        estimator = estimator.steps[-1][1]
+    return not isinstance(estimator, FrozenEstimator)
+
+
+def check_known_classes(y, classes):
+    """Raise a ValueError if a label is none of the classes of a model."""
+    unknown = np.setdiff1d(y, classes)
+    if unknown.size and y.ndim == 1:
+        raise ValueError(
+            f"y has labels {unknown[:5]} that the model was not fitted on; it knows "
+            f"{classes[:5]}{' and more' if len(classes) > 5 else ''}."
+        )

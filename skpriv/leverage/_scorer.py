@@ -1,16 +1,12 @@
 """The leverage of each training record on a linear model's own predictions."""
 
-import warnings
 from typing import ClassVar
 
 import numpy as np
-from sklearn import get_config
-from sklearn.base import BaseEstimator, clone, is_classifier
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.frozen import FrozenEstimator
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import check_cv
-from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, column_or_1d, get_tags
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -18,8 +14,17 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skpriv.base import RecordScorerMixin, check_same_kind_of_label
 from skpriv.leverage._inverse import NegativeCurvatureError
 from skpriv.leverage._linear import SeparableModel
-from skpriv.leverage._models import check_supported, explain, unwrap
+from skpriv.leverage._models import (
+    check_known_classes,
+    check_supported,
+    explain,
+    fit_model,
+    refits,
+    unwrap,
+)
+from skpriv.leverage._score_parameter import ScoreParameter
 from skpriv.leverage._terms import RecordTerms, score_of
+from skpriv.leverage._trust import LARGEST_STEP, trusted, warn_of_missing
 from skpriv.utils._sklearn import (
     HasMethods,
     StrOptions,
@@ -28,55 +33,8 @@ from skpriv.utils._sklearn import (
     safe_indexing,
 )
 
-# Scores are exact at an optimum, and off by about the relative change of the curvature
-# in the Newton step that is left. Beyond this they are not given.
-_LARGEST_STEP = 0.1
 
-
-class _ScoreName(str):
-    """The value of a parameter named ``score``, and the method of that name.
-
-    scikit-learn calls ``estimator.score(X, y)`` wherever an estimator has an attribute
-    of that name, as `GLSScorer` has for its parameter. Here it does what it does in
-    every meta-estimator: it scores the model that is wrapped.
-    """
-
-    def __new__(cls, name, scorer):
-        self = super().__new__(cls, name)
-        self._scorer = scorer
-        return self
-
-    def __call__(self, X, y=None):
-        """Return the fitted model's own score on the given rows, such as accuracy.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-
-        Returns
-        -------
-        score : float
-        """
-        return self._scorer._score_model(X, y)
-
-
-class _ScoreParameter:
-    """Descriptor: a parameter that is stored as it is, and read as a `_ScoreName`."""
-
-    def __get__(self, scorer, owner=None):
-        if scorer is None:
-            return self
-        if "score" not in vars(scorer):
-            raise AttributeError("score")
-        value = vars(scorer)["score"]
-        return _ScoreName(value, scorer) if isinstance(value, str) else value
-
-    def __set__(self, scorer, value):
-        vars(scorer)["score"] = value
-
-
-class GLSScorer(RecordScorerMixin, BaseEstimator):
+class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
     """Score records by how hard their own labels pull the model's predictions.
 
     The generalised leverage score (GLS) of a record is the sensitivity of the model's
@@ -176,7 +134,7 @@ class GLSScorer(RecordScorerMixin, BaseEstimator):
     np.int64(106)
     """
 
-    score = _ScoreParameter()
+    score = ScoreParameter()
 
     _parameter_constraints: ClassVar[dict] = {
         "estimator": [HasMethods(["fit"]), None],
@@ -214,6 +172,7 @@ class GLSScorer(RecordScorerMixin, BaseEstimator):
         tags.target_tags.positive_only = inner.target_tags.positive_only
         return tags
 
+    @with_callbacks
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, sample_weight=None):
         """Fit the model, unless it is frozen, and score the training records.
@@ -242,23 +201,29 @@ class GLSScorer(RecordScorerMixin, BaseEstimator):
         X, y = self._validate_fit(X, y)
         weights = check_sample_weight(sample_weight, X, dtype=np.float64)
         given = weights if sample_weight is not None else None
+        splits = self._split(X, y)
+        progress = self._init_callback_context(max_subtasks=len(splits))
+        progress.call_on_fit_task_begin(estimator=self, X=X, y=y)
 
-        self.estimator_ = _fit_model(self._estimator_for(y), X, y, given)
+        self.estimator_ = fit_model(self._estimator_for(y), X, y, given)
         rows = self._transform(self.estimator_, X)
         self._model = self._explain(self.estimator_, rows, y, weights)
         terms = _terms_of(self._model, rows, y, weights)
         if self.cv is None:
             scores, parts = self._score_terms(terms, members=True), [terms]
         else:
-            scores, parts = self._cross_fit(X, y, weights, given)
+            scores, parts = self._cross_fit(X, y, weights, given, splits, progress)
 
-        _warn_of_missing(parts, self._exact(vars(self)["score"]))
+        warn_of_missing(parts, self._exact(vars(self)["score"]))
         self._remember_records(rows, y)
         self._fit_scores, self._weights = scores, weights
         self.newton_step_ = terms.step
-        self.converged_ = terms.step <= _LARGEST_STEP
-        leverage = np.where(self._known(terms, "leverage"), terms.leverage, np.nan)
+        self.converged_ = terms.step <= LARGEST_STEP
+        leverage = np.where(
+            trusted(terms, self._exact("leverage")), terms.leverage, np.nan
+        )
         self.effective_parameters_ = float(leverage.sum())
+        progress.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
 
     def _validate_fit(self, X, y):
@@ -306,26 +271,36 @@ class GLSScorer(RecordScorerMixin, BaseEstimator):
         model = unwrap(estimator)[1]
         check_is_fitted(model)
         if is_classifier(model):
-            _check_known_classes(y, model.classes_)
+            check_known_classes(y, model.classes_)
         variance = vars(self)["score"] == "attack_power"
         try:
             return explain(model, rows, y, weights, variance=variance)
         except NegativeCurvatureError:
             return None
 
-    def _cross_fit(self, X, y, weights, given):
-        """Scores at models fitted without the record, and the terms they came from."""
-        if not _refits(self.estimator):
+    def _split(self, X, y):
+        """Return the folds, as pairs of training and test rows."""
+        if self.cv is None:
+            return []
+        if self.estimator is not None and not refits(self.estimator):
             raise ValueError(
                 f"cv={self.cv!r} fits the estimator again for each fold, but it is "
                 "frozen; pass cv=None, or an estimator that is not."
             )
-        cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator_))
+        model = unwrap(self._estimator_for(y))[1]
+        return list(check_cv(self.cv, y, classifier=is_classifier(model)).split(X, y))
+
+    def _cross_fit(self, X, y, weights, given, splits, progress):
+        """Scores at models fitted without the record, and the terms they came from."""
         total, times, parts = np.zeros(len(y)), np.zeros(len(y)), []
-        for train, test in cv.split(X, y):
-            fold_weights = None if given is None else given[train]
-            estimator = _fit_model(
-                self._estimator_for(y), safe_indexing(X, train), y[train], fold_weights
+        for train, test in splits:
+            task = progress.subcontext(task_name="fold")
+            task.call_on_fit_task_begin(estimator=self)
+            estimator = fit_model(
+                self._estimator_for(y),
+                safe_indexing(X, train),
+                y[train],
+                None if given is None else given[train],
             )
             train_rows, test_rows = (
                 self._transform(estimator, safe_indexing(X, part))
@@ -333,10 +308,11 @@ class GLSScorer(RecordScorerMixin, BaseEstimator):
             )
             model = self._explain(estimator, train_rows, y[train], weights[train])
             if is_classifier(estimator):
-                _check_known_classes(y[test], estimator.classes_)
+                check_known_classes(y[test], estimator.classes_)
             parts.append(_terms_of(model, test_rows, y[test], weights[test]))
             total[test] += self._score_terms(parts[-1], members=False)
             times[test] += 1
+            task.call_on_fit_task_end(estimator=self)
         if (times == 0).any():
             raise ValueError(
                 f"cv={self.cv!r} puts {np.sum(times == 0)} of the {len(y)} records "
@@ -347,13 +323,7 @@ class GLSScorer(RecordScorerMixin, BaseEstimator):
     def _score_terms(self, terms, members):
         score = vars(self)["score"]
         scores = score_of(terms, score, self.space, members)
-        return np.where(self._known(terms, score), scores, np.nan)
-
-    def _known(self, terms, score):
-        converged = terms.step <= _LARGEST_STEP
-        if self._exact(score):
-            converged = ~np.isnan(terms.step)
-        return converged & ~terms.undetermined
+        return np.where(trusted(terms, self._exact(score)), scores, np.nan)
 
     def _exact(self, score):
         """Whether the score is that of the optimum wherever the weights are."""
@@ -379,7 +349,7 @@ class GLSScorer(RecordScorerMixin, BaseEstimator):
         model = unwrap(self.estimator_)[1]
         if is_classifier(model):
             check_same_kind_of_label(y, self._records.y)
-            _check_known_classes(y, model.classes_)
+            check_known_classes(y, model.classes_)
         return y
 
     def _score_rows(self, X, y, records):
@@ -387,7 +357,7 @@ class GLSScorer(RecordScorerMixin, BaseEstimator):
         new = np.flatnonzero(records < 0)
         if new.size:
             terms = _terms_of(self._model, X[new], y[new], np.ones(new.size))
-            _warn_of_missing([terms], self._exact(vars(self)["score"]))
+            warn_of_missing([terms], self._exact(vars(self)["score"]))
             scores[new] = self._score_terms(terms, members=False)
         return scores
 
@@ -423,83 +393,7 @@ class GLSScorer(RecordScorerMixin, BaseEstimator):
         return self._model.influence(self._records.X, self._records.y, self._weights)
 
 
-def _fit_model(estimator, X, y, sample_weight):
-    estimator = clone(estimator)
-    if not _refits(estimator):
-        check_is_fitted(estimator)
-        return estimator
-    if sample_weight is None:
-        return estimator.fit(X, y)
-    name, step = "sample_weight", estimator
-    routed = get_config()["enable_metadata_routing"]
-    while isinstance(step, Pipeline) and not routed:
-        name, step = f"{'__'.join([step.steps[-1][0], name])}", step.steps[-1][1]
-    return estimator.fit(X, y, **{name: sample_weight})
-
-
-def _refits(estimator):
-    """Whether fitting the estimator fits its model, which may be frozen."""
-    while isinstance(estimator, Pipeline):
-        estimator = estimator.steps[-1][1]
-    return not isinstance(estimator, FrozenEstimator)
-
-
 def _terms_of(model, rows, y, weights):
     if model is None:
         return RecordTerms.unknown(rows.shape[0])
     return model.terms(rows, y, weights)
-
-
-def _warn_of_missing(parts, exact):
-    """Warn of records that are not scored at an optimum, and say why.
-
-    Parameters
-    ----------
-    parts : list of RecordTerms
-    exact : bool
-        Whether scores hold all the same, since they depend on no weights.
-    """
-    step = np.concatenate([terms.step for terms in parts])
-    undetermined = np.concatenate([terms.undetermined for terms in parts])
-    saddle = np.isnan(step)
-    missing = "have no score (NaN)"
-    reasons = [
-        (
-            saddle,
-            missing,
-            "the model is at no minimum of its objective, whose curvature is negative "
-            "in some direction",
-        ),
-        (
-            undetermined & ~saddle,
-            missing,
-            "neither training rows nor penalty hold the model's prediction for them "
-            "(they differ where no training row does, or are separated from other "
-            "classes, which puts the optimum at infinity)",
-        ),
-        (
-            (step > _LARGEST_STEP) & ~undetermined,
-            "have the leverage of the optimum, not of this model" if exact else missing,
-            "the model has not converged, or has no finite optimum (classes that can "
-            "be separated, without a penalty). One Newton step would still move their "
-            f"logits by more than {_LARGEST_STEP} (for squared losses, in standard "
-            "deviations of the target). A smaller tol and a larger max_iter, or a "
-            "penalty, mend this",
-        ),
-    ]
-    for records, consequence, reason in reasons:
-        if records.any():
-            warnings.warn(
-                f"{records.sum()} of {records.size} records {consequence}: {reason}.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-
-
-def _check_known_classes(y, classes):
-    unknown = np.setdiff1d(y, classes)
-    if unknown.size and y.ndim == 1:
-        raise ValueError(
-            f"y has labels {unknown[:5]} that the model was not fitted on; it knows "
-            f"{classes[:5]}{' and more' if len(classes) > 5 else ''}."
-        )

@@ -22,10 +22,10 @@ from skpriv import GLSScorer
 
 SCORERS = [
     GLSScorer(),
-    GLSScorer(score="self_influence"),
+    GLSScorer(Ridge(), score="self_influence"),
     GLSScorer(Ridge(), cv=3),
     GLSScorer(LinearRegression(), space="logit"),
-    GLSScorer(LogisticRegression(tol=1e-6, max_iter=1000), score="attack_power", cv=2),
+    GLSScorer(LogisticRegression(), score="attack_power", cv=2),
     GLSScorer(LogisticRegression(C=np.inf, max_iter=1000)),
     GLSScorer(
         LogisticRegression(
@@ -34,9 +34,9 @@ SCORERS = [
     ),
     GLSScorer(RidgeClassifier(class_weight="balanced")),
     GLSScorer(ElasticNet(alpha=0.01)),
-    GLSScorer(HuberRegressor(tol=1e-8, max_iter=1000)),
-    GLSScorer(PoissonRegressor(tol=1e-8, max_iter=1000)),
-    GLSScorer(TweedieRegressor(power=0, tol=1e-8, max_iter=1000)),
+    GLSScorer(HuberRegressor()),
+    GLSScorer(PoissonRegressor()),
+    GLSScorer(TweedieRegressor(power=0)),
     GLSScorer(SGDClassifier(loss="log_loss", random_state=0)),
     GLSScorer(make_pipeline(StandardScaler(), PCA(1), LogisticRegression(tol=1e-6))),
 ]

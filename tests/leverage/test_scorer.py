@@ -202,6 +202,8 @@ def test_weights_reach_the_last_step_of_a_pipeline(cancer):
         StandardScaler().fit_transform(X), y, sample_weight=weights
     )
     assert_allclose(scores, plain.scores_, rtol=1e-9)
+    nested = GLSScorer(make_pipeline(pipeline)).fit(X, y, sample_weight=weights)
+    assert_allclose(nested.scores_, scores, rtol=1e-9)
     with sklearn.config_context(enable_metadata_routing=True):
         model = logistic().set_fit_request(sample_weight=True)
         scaler = StandardScaler().set_fit_request(sample_weight=False)
@@ -358,3 +360,29 @@ def test_an_empty_active_set_leaves_the_intercept(iris):
     X, y = iris
     scores = GLSScorer(Lasso(alpha=100.0)).fit(X, y + 0.5).scores_
     assert_allclose(scores, 1 / len(y))
+
+
+class Recorder:
+    """A callback that notes what ends."""
+
+    def __init__(self):
+        self.ended = []
+
+    def setup(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        pass
+
+    def on_fit_task_end(self, estimator, context):
+        self.ended.append(context.task_name)
+
+    def teardown(self, estimator, context):
+        pass
+
+
+def test_folds_report_to_callbacks(cancer):
+    X, y = cancer
+    recorder = Recorder()
+    GLSScorer(logistic(), cv=3).set_callbacks(recorder).fit(X, y)
+    assert recorder.ended == ["fold"] * 3 + ["fit"]
