@@ -122,9 +122,15 @@ class Features:
                 A = self._centred_columns(self.X, columns)
                 A = A if B is None else B.T @ A
                 G += A @ A.T
+            if B is None and self.penalized and self.fit_intercept:
+                # Centred rows add up to 0. Curvature along the ones makes G regular,
+                # and changes nothing that the rows themselves are multiplied by.
+                G += np.trace(G) / n**2
             return G
 
-        self._dual = whitening(gram, n, 10 * max(n, p) * _EPS)
+        # What a penalty covers needs fewer digits.
+        enough = 1e-7 if self.penalized else 1e-4
+        self._dual = whitening(gram, n, 10 * max(n, p) * _EPS, enough)
         if self._dual is None:
             L = np.linalg.cholesky(gram(None))
             self._dual = solve_triangular(L, np.eye(n), lower=True).T

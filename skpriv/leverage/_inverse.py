@@ -98,7 +98,7 @@ def cholesky(S):
     return factor, reciprocal_condition
 
 
-def whitening(gram, size, tol):
+def whitening(gram, size, tol, well_conditioned=1e-4):
     """Find B with B'AᵀA B = I that spans the row space of a matrix A.
 
     One pass over the Gram matrix would lose the directions whose singular values are
@@ -114,12 +114,13 @@ def whitening(gram, size, tol):
     tol : float
         Relative size of a singular value of A, its columns scaled to unit length,
         below which it counts as zero.
+    well_conditioned : float, default=1e-4
+        Reciprocal condition of the Gram matrix above which it will do as it is.
 
     Returns
     -------
     B : ndarray of shape (size, rank) or None
-        None if A has full rank and is so well-conditioned that its Gram matrix will
-        do as it is.
+        None if A is well conditioned.
     """
     if not size:
         return None
@@ -127,7 +128,7 @@ def whitening(gram, size, tol):
     norms = np.sqrt(np.diag(G))
     scale = np.where(norms > 0, 1 / np.where(norms > 0, norms, 1), 0)
     S = np.array(G * scale * scale[:, None], order="F")
-    if cholesky(S)[1] > 1e-4:
+    if cholesky(S)[1] > well_conditioned:
         return None
     values, vectors = eigh(S, lower=True)
     largest = max(values[-1], _EPS)
