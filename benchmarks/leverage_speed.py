@@ -3,8 +3,8 @@
     python benchmarks/leverage_speed.py [logistic] [softmax] [wide]
 
 - logistic: all leverages of a binary logistic regression, against statsmodels'
-  ``get_hat_matrix_diag`` on the same fit. Peak memory is that of a process of its own,
-  less what the process held before.
+  ``get_hat_matrix_diag`` on the same fit. Peak memory is what arrays take in a process
+  of its own, beyond the data and the fit.
 - softmax: a multinomial regression, against the matrix products and the Cholesky
   factorisation that the closed form needs, on arrays that are ready for them: the
   symmetric product of the rows p ⊗ x, a weighted Gram matrix a class, the
@@ -15,8 +15,8 @@
 import argparse
 import json
 import multiprocessing
-import resource
 import time
+import tracemalloc
 
 import numpy as np
 from scipy.linalg import lapack
@@ -31,14 +31,13 @@ ROWS_A_BATCH = 1024
 
 
 def measured(setup, run, sizes, pipe):
-    """Send the seconds and the mebibytes that `run` takes in this process."""
+    """Send the seconds and the peak of memory that `run` takes in this process."""
     state = setup(*sizes)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    tracemalloc.start()
     start = time.perf_counter()
     result = run(*state)
     seconds = time.perf_counter() - start
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    pipe.send((seconds, (after - before) / 1024, result))
+    pipe.send((seconds, tracemalloc.get_traced_memory()[1] / 2**20, result))
 
 
 def in_process(setup, run, *sizes):

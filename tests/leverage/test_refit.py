@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import root
 from scipy.special import expit
+from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import (
     ElasticNet,
@@ -280,6 +281,34 @@ def test_self_influence_is_the_loss_that_a_record_saves_itself():
         assert_allclose(scores[i], truth, rtol=RTOL)
 
 
+@pytest.mark.parametrize(
+    "model",
+    [Ridge(alpha=2.0), PoissonRegressor(solver="newton-cholesky", tol=1e-12)],
+    ids=str,
+)
+def test_self_influence_of_real_targets(model):
+    X, _, y, weights = problem()
+    y = np.exp(y / 2)
+    scorer = GLSScorer(model, score="self_influence")
+    scores = scorer.fit(X, y, sample_weight=weights).scores_
+    for i in RECORDS:
+        losses = []
+        for step in (-1e-4, 1e-4):
+            moved = weights.copy()
+            moved[i] += step
+            if isinstance(model, PoissonRegressor):
+                # Its penalty counts next to the mean loss: hold it next to the sum.
+                alpha = weights.sum() / moved.sum()
+                mean = clone(model).set_params(alpha=alpha)
+                mean = mean.fit(X, y, sample_weight=moved).predict(X[[i]])[0]
+                losses.append(mean - y[i] * np.log(mean))
+            else:
+                f = model.fit(X, y, sample_weight=moved).predict(X[[i]])[0]
+                losses.append((f - y[i]) ** 2 / 2)
+        truth = weights[i] * (losses[0] - losses[1]) / 2e-4
+        assert_allclose(scores[i], truth, rtol=RTOL)
+
+
 def test_ridge_classifier_is_ridge_on_signs():
     X, y, _, weights = problem(n_classes=3)
     signs = 2.0 * (y[:, None] == np.arange(3)) - 1
@@ -372,6 +401,24 @@ def test_leverage_of_sgd_classifier(loss, n_classes):
     assert_allclose(scorer.scores_[record], expected, rtol=RTOL)
 
 
+@pytest.mark.parametrize("l1_ratio", [0.5, 1.0])
+def test_sgd_with_an_elastic_net_is_logistic_regression(l1_ratio):
+    X, y, _, _ = problem(n=40, p=5)
+    logistic = LogisticRegression(
+        C=1 / (40 * 0.15), l1_ratio=l1_ratio, solver="saga", tol=1e-12, max_iter=10**5
+    )
+    exact = GLSScorer(logistic).fit(X, y)
+    assert (exact.estimator_.coef_ == 0).any()
+    model = SGDClassifier(
+        loss="log_loss", penalty="elasticnet", l1_ratio=l1_ratio, alpha=0.15
+    ).fit(X, y)
+    model.coef_ = exact.estimator_.coef_
+    model.intercept_ = exact.estimator_.intercept_
+    scorer = GLSScorer(FrozenEstimator(model)).fit(X, y)
+    assert_allclose(scorer.scores_, exact.scores_, rtol=1e-10)
+    assert_allclose(scorer.newton_step_, exact.newton_step_, atol=1e-9)
+
+
 @pytest.mark.parametrize("loss", ["squared_error", "huber"])
 def test_leverage_of_sgd_regressor(loss):
     X, _, y, weights = problem()
@@ -420,7 +467,7 @@ def test_leverage_of_huber_regression(fit_intercept, alpha):
     ones = np.full((len(X), 1), float(fit_intercept))
     design = np.hstack([X, ones])
 
-    def solve(y, start):
+    def solve(y, start, weights=weights):
         def gradient(theta):
             z = (y - design @ theta[:-1]) / theta[-1]
             clipped = np.clip(z, -1.2, 1.2)
@@ -445,3 +492,16 @@ def test_leverage_of_huber_regression(fit_intercept, alpha):
         truth = (outputs[1] - outputs[0]) / 2e-5
         assert_allclose(scores[i], truth, rtol=RTOL, atol=1e-6)
     assert (scores[[0, 6]] == 0).any()
+    influence = GLSScorer(FrozenEstimator(model), score="self_influence")
+    influence.fit(X, y, sample_weight=weights)
+    for i in [0, 1, 2, 3, 6]:
+        losses = []
+        for step in (-1e-5, 1e-5):
+            moved = weights.copy()
+            moved[i] += step
+            solution = solve(y, theta, moved)
+            sigma = solution[-1]
+            z = abs(y[i] - design[i] @ solution[:-1]) / sigma
+            losses.append(sigma + sigma * (z**2 if z < 1.2 else 2.4 * z - 1.44))
+        truth = weights[i] * (losses[0] - losses[1]) / 2e-5
+        assert_allclose(influence.scores_[i], truth, rtol=RTOL)
