@@ -298,10 +298,11 @@ class SoftmaxModel:
         undetermined = np.isinf(beyond)
         shift = np.zeros(len(Z))
         variance = None
-        if self._sandwich is not None or self._root.span is not None:
-            A = kronecker_rows(residuals, Z)
+        if self._root.span is not None:
+            A = kronecker_rows(_directions(proba, residuals), Z)
             undetermined |= self._root.outside(A[:, self._parameters]) > 1e-6
         if self._sandwich is not None:
+            A = kronecker_rows(residuals, Z)
             shift = weights * np.einsum("ij,ij->i", A @ self._half_inverse, A)
             if self._l2 > 0:
                 shift += weights * (residuals**2).sum(axis=1) * beyond / self._l2 / 2
@@ -316,3 +317,10 @@ class SoftmaxModel:
             step=step_size(proba, steps),
             undetermined=undetermined,
         )
+
+
+def _directions(proba, residuals):
+    """Direction in which each record's label pulls its logits, even if by nothing."""
+    certain = ~residuals.any(axis=1)
+    top = np.eye(proba.shape[1])[proba.argmax(axis=1)]
+    return np.where(certain[:, None], top - 1 / proba.shape[1], residuals)

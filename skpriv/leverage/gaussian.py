@@ -85,7 +85,7 @@ def tradeoff_curve(alpha, leverage, n_outputs=1):
     --------
     >>> from skpriv.leverage.gaussian import tradeoff_curve
     >>> tradeoff_curve([0.01, 0.1, 0.5], leverage=0.5).round(3)
-    array([0.97 , 0.706, 0.043])
+    array([0.983, 0.828, 0.243])
     """
     alpha = np.asarray(alpha, dtype=np.float64)
     if not ((alpha >= 0) & (alpha <= 1)).all():
@@ -122,7 +122,7 @@ def attack_success(leverage, n_outputs=1):
     --------
     >>> from skpriv.leverage.gaussian import attack_success
     >>> attack_success([0.0, 0.1, 0.5, 1.0]).round(3)
-    array([0.5  , 0.524, 0.629, 1.   ])
+    array([0.5  , 0.524, 0.63 , 1.   ])
     """
     leverage = _check_leverage(leverage)
     # The log likelihood ratio changes sign at this squared residual, in units of σ².

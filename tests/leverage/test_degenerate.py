@@ -145,6 +145,20 @@ def test_records_that_are_separated_alone_have_no_score_alone(data):
     assert_allclose(scorer.scores_[5:], rest.scores_, rtol=1e-3)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_records_that_a_model_is_certain_of_have_no_score(data, n_classes):
+    X, _ = data
+    y = np.searchsorted(
+        np.quantile(X[:, 0], np.arange(1, n_classes) / n_classes), X[:, 0]
+    )
+    model = LogisticRegression(C=np.inf, max_iter=10_000).fit(X, y)
+    # So far along the way to infinity that no probability differs from 0 and 1.
+    model.coef_, model.intercept_ = model.coef_ * 1e8, model.intercept_ * 1e8
+    with pytest.warns(ConvergenceWarning, match="60 of 60"):
+        scorer = GLSScorer(sklearn.frozen.FrozenEstimator(model)).fit(X, y)
+    assert np.isnan(scorer.scores_).all()
+
+
 def test_a_model_that_has_not_converged_is_reported(data):
     X, y = data
     model = SGDClassifier(loss="log_loss", max_iter=1, tol=None, random_state=0)
