@@ -162,7 +162,12 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         -------
         params : dict
         """
-        return {**super().get_params(deep=deep), "score": vars(self)["score"]}
+        return {**super().get_params(deep=deep), "score": self._score_name}
+
+    @property
+    def _score_name(self):
+        # As it was given: read as an attribute it is a method too.
+        return vars(self)["score"]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -214,7 +219,7 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         else:
             scores, parts = self._cross_fit(X, y, weights, given, splits, progress)
 
-        warn_of_missing(parts, self._exact(vars(self)["score"]))
+        warn_of_missing(parts, self._exact(self._score_name))
         self._remember_records(rows, y)
         self._fit_scores, self._weights = scores, weights
         self.newton_step_ = terms.step
@@ -227,16 +232,16 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         return self
 
     def _validate_fit(self, X, y):
-        if self.space == "logit" and vars(self)["score"] != "leverage":
+        if self.space == "logit" and self._score_name != "leverage":
             raise ValueError(
                 f"space='logit' applies to score='leverage' only, but score is "
-                f"{vars(self)['score']!r}."
+                f"{self._score_name!r}."
             )
         if self._takes_any_input():
             validate_data(self, X, y, skip_check_array=True)
             y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
         else:
-            X, y = validate_data(
+            rows, y = validate_data(
                 self,
                 X,
                 y,
@@ -244,6 +249,8 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
                 dtype=[np.float64, np.float32],
                 multi_output=True,
             )
+            # A frame goes to the model as it is, which so learns its names.
+            X = X if hasattr(self, "feature_names_in_") else rows
         if y.ndim == 1 or y.shape[1] == 1:
             y = column_or_1d(y, warn=True)
         type_of_target(y, input_name="y", raise_unknown=True)
@@ -272,7 +279,7 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         check_is_fitted(model)
         if is_classifier(model):
             check_known_classes(y, model.classes_)
-        variance = vars(self)["score"] == "attack_power"
+        variance = self._score_name == "attack_power"
         try:
             return explain(model, rows, y, weights, variance=variance)
         except NegativeCurvatureError:
@@ -321,9 +328,8 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         return total / times, parts
 
     def _score_terms(self, terms, members):
-        score = vars(self)["score"]
-        scores = score_of(terms, score, self.space, members)
-        return np.where(trusted(terms, self._exact(score)), scores, np.nan)
+        scores = score_of(terms, self._score_name, self.space, members)
+        return np.where(trusted(terms, self._exact(self._score_name)), scores, np.nan)
 
     def _exact(self, score):
         """Whether the score is that of the optimum wherever the weights are."""
@@ -357,7 +363,7 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         new = np.flatnonzero(records < 0)
         if new.size:
             terms = _terms_of(self._model, X[new], y[new], np.ones(new.size))
-            warn_of_missing([terms], self._exact(vars(self)["score"]))
+            warn_of_missing([terms], self._exact(self._score_name))
             scores[new] = self._score_terms(terms, members=False)
         return scores
 

@@ -60,8 +60,8 @@ def warn_of_missing(parts, exact):
             "the model has not converged, or has no finite optimum (classes that can "
             "be separated, without a penalty). One Newton step would still move their "
             f"logits by more than {LARGEST_STEP} (for squared losses, in standard "
-            "deviations of the target). A smaller tol and a larger max_iter, or a "
-            "penalty, mend this",
+            "deviations of the target). A smaller tol with a larger max_iter, scaled "
+            "features, or a penalty mend this",
         ),
     ]
     for records, consequence, reason in reasons:

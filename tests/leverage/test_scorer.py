@@ -293,6 +293,11 @@ def test_frames_keep_their_names(cancer):
     frame = pd.DataFrame(X, columns=list("abcdef"))
     scorer = GLSScorer(logistic()).fit(frame, y)
     assert list(scorer.feature_names_in_) == list("abcdef")
+    assert list(scorer.estimator_.feature_names_in_) == list("abcdef")
+    assert scorer.score(frame, y) > 0.8
+    assert_array_equal(scorer.score_samples(frame), scorer.scores_)
+    folds = GLSScorer(logistic(), cv=3).fit(frame, y)
+    assert_allclose(folds.scores_, GLSScorer(logistic(), cv=3).fit(X, y).scores_)
     with pytest.raises(ValueError, match="feature names"):
         scorer.score_samples(frame[list("fedcba")])
 
