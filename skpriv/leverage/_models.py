@@ -7,7 +7,6 @@ from sklearn.base import clone, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import HuberRegressor
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
 
 from skpriv.leverage._estimators import READERS, SMOOTH_LOSSES, SUPPORTED
 from skpriv.leverage._huber import HuberModel
@@ -106,7 +105,7 @@ def explain(model, X, y, sample_weight, *, variance=False):
 
 
 def fit_model(estimator, X, y, sample_weight):
-    """Fit a clone of an estimator, unless its model is frozen.
+    """Fit a clone of an estimator, in which what is frozen stays as it is.
 
     Parameters
     ----------
@@ -120,9 +119,6 @@ def fit_model(estimator, X, y, sample_weight):
     fitted : estimator
     """
     estimator = clone(estimator)
-    if not refits(estimator):
-        check_is_fitted(estimator)
-        return estimator
     if sample_weight is None:
         return estimator.fit(X, y)
     path, step = [], estimator

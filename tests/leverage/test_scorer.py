@@ -222,8 +222,16 @@ def test_frozen_models_are_scored_as_they_are(cancer):
         GLSScorer(FrozenEstimator(pipeline)).fit(X, y).scores_,
         GLSScorer(pipeline).fit(X, y).scores_,
     )
-    with pytest.raises(ValueError, match="frozen"):
-        GLSScorer(FrozenEstimator(model), cv=3).fit(X, y)
+    steps = make_pipeline(StandardScaler(), FrozenEstimator(pipeline[-1]))
+    weights = np.ones(len(y))
+    for frozen in (FrozenEstimator(pipeline), steps):
+        assert_allclose(
+            GLSScorer(frozen).fit(X, y, sample_weight=weights).scores_,
+            GLSScorer(pipeline).fit(X, y).scores_,
+        )
+    for frozen in (FrozenEstimator(model), steps):
+        with pytest.raises(ValueError, match="frozen"):
+            GLSScorer(frozen, cv=3).fit(X, y)
     with pytest.raises(NotFittedError):
         GLSScorer(FrozenEstimator(logistic())).fit(X, y)
     with pytest.raises(ValueError, match=r"labels \[7\]"):
