@@ -110,6 +110,11 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
     ``positive=True`` the weights at zero stay there (the active set); scores hold for
     changes of a label too small to change that set.
 
+    Attack power compares, to first order, a record's confidence at models fitted on
+    random halves of the data with it and without it: the gap of the means against the
+    standard deviation on either side. A half meets the whole penalty, and what the
+    record itself adds to the variance is not counted as noise.
+
     Multi-output least squares average the leverage over the outputs, so that it is the
     hat matrix's diagonal again.
 
