@@ -5,12 +5,19 @@ from importlib import import_module
 __version__ = "0.1.0.dev0"
 
 _HOME = {
+    "GLSScorer": "skpriv.leverage",
     "KNNLeaveOneOutScorer": "skpriv.neighbors",
     "KNNShapleyScorer": "skpriv.neighbors",
     "WaKAScorer": "skpriv.neighbors",
 }
 
-__all__ = ["KNNLeaveOneOutScorer", "KNNShapleyScorer", "WaKAScorer", "__version__"]
+__all__ = [
+    "GLSScorer",
+    "KNNLeaveOneOutScorer",
+    "KNNShapleyScorer",
+    "WaKAScorer",
+    "__version__",
+]
 
 
 def __getattr__(name):

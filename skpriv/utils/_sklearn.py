@@ -5,6 +5,7 @@ When scikit-learn moves one of them, this is the file to mend.
 
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils import _align_api_if_sparse as align_sparse_api
+from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._chunking import get_chunk_n_rows
 from sklearn.utils._openmp_helpers import (
     _openmp_effective_n_threads as effective_n_threads,
@@ -15,6 +16,7 @@ from sklearn.utils._param_validation import (
     InvalidParameterError,
     StrOptions,
 )
+from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 
 __all__ = [
     "HasMethods",
@@ -22,7 +24,9 @@ __all__ = [
     "InvalidParameterError",
     "StrOptions",
     "align_sparse_api",
+    "check_sample_weight",
     "effective_n_threads",
     "fit_context",
     "get_chunk_n_rows",
+    "safe_indexing",
 ]
