@@ -152,7 +152,7 @@ class WaKAScorer(KNNScorer):
     >>> scorer.scores_.argmax()
     np.int64(83)
     >>> scorer.attack_success(X)[83].round(3)
-    np.float64(0.734)
+    np.float64(0.705)
     """
 
     _parameter_constraints = {
