@@ -7,10 +7,17 @@ __version__ = "0.1.0.dev0"
 _HOME = {
     "KNNLeaveOneOutScorer": "skpriv.neighbors",
     "KNNShapleyScorer": "skpriv.neighbors",
+    "LiRAAttack": "skpriv.attacks",
     "WaKAScorer": "skpriv.neighbors",
 }
 
-__all__ = ["KNNLeaveOneOutScorer", "KNNShapleyScorer", "WaKAScorer", "__version__"]
+__all__ = [
+    "KNNLeaveOneOutScorer",
+    "KNNShapleyScorer",
+    "LiRAAttack",
+    "WaKAScorer",
+    "__version__",
+]
 
 
 def __getattr__(name):
