@@ -84,7 +84,7 @@ class TargetAttackMixin(RecordScorerMixin):
         self.classes_, codes = np.unique(y, return_inverse=True)
         if self.classes_.size < 2:
             raise ValueError(
-                f"y has 1 class, {self.classes_[0]!r}; {type(self).__name__} wants 2."
+                f"y has 1 class, {self.classes_.tolist()[0]!r}; {type(self).__name__} wants 2."
             )
         return X, codes
 

@@ -6,6 +6,7 @@ import tempfile
 import warnings
 import zipfile
 import zlib
+from itertools import pairwise
 from pathlib import Path
 from pickle import PicklingError
 
@@ -135,8 +136,8 @@ class ShadowCache:
         """
         path = self._path(shadow)
         try:
-            with np.load(path, allow_pickle=False) as file:
-                content = {name: file[name] for name in file.files}
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+                content = {name: archive[name] for name in archive.files}
             owner = content["digest"].item(), int(content["shadow"])
             signals = content["signals"]
             bits = content["members"], content["saturated"]
@@ -233,7 +234,10 @@ def _describe_rows(X):
 def _checksums(X):
     if sp.issparse(X):
         X = X.tocsr()
-        rows = (X[i].indices.tobytes() + X[i].data.tobytes() for i in range(X.shape[0]))
+        rows = (
+            X.indices[start:end].tobytes() + X.data[start:end].tobytes()
+            for start, end in pairwise(X.indptr)
+        )
     else:
         values = np.asarray(X)
         if values.dtype.kind in "OUS":
