@@ -83,8 +83,9 @@ class TargetAttackMixin(RecordScorerMixin):
             )
         self.classes_, codes = np.unique(y, return_inverse=True)
         if self.classes_.size < 2:
+            only = self.classes_.tolist()[0]
             raise ValueError(
-                f"y has 1 class, {self.classes_.tolist()[0]!r}; {type(self).__name__} wants 2."
+                f"y has 1 class, {only!r}; {type(self).__name__} wants 2."
             )
         return X, codes
 
