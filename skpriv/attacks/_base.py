@@ -84,9 +84,7 @@ class TargetAttackMixin(RecordScorerMixin):
         self.classes_, codes = np.unique(y, return_inverse=True)
         if self.classes_.size < 2:
             only = self.classes_.tolist()[0]
-            raise ValueError(
-                f"y has 1 class, {only!r}; {type(self).__name__} wants 2."
-            )
+            raise ValueError(f"y has 1 class, {only!r}; {type(self).__name__} wants 2.")
         return X, codes
 
     def _find_target(self, X, codes, seed):
@@ -161,7 +159,7 @@ class ShadowAttack(TargetAttackMixin, CallbackSupportMixin, BaseEstimator):
     target, given those at the shadows.
     """
 
-    _parameter_constraints = {  # noqa: RUF012
+    _parameter_constraints = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "target": [HasMethods(["predict"]), None],
         "n_shadows": [Interval(Integral, 2, None, closed="left")],

@@ -157,7 +157,7 @@ class LiRAAttack(ShadowAttack):
     (569,)
     """
 
-    _parameter_constraints = {  # noqa: RUF012
+    _parameter_constraints = {
         **ShadowAttack._parameter_constraints,
         "n_shadows": [Interval(Integral, 6, None, closed="left")],
         "mode": [StrOptions(set(MODES))],

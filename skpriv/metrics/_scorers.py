@@ -29,7 +29,7 @@ class _AgreementScorer(MetadataRequester):
         )
     """
 
-    __metadata_request__score = {"reference": True}  # noqa: RUF012
+    __metadata_request__score = {"reference": True}
 
     def score(self, estimator, X, y, reference):
         return rank_correlation(
@@ -53,7 +53,7 @@ class _MembershipScorer(MetadataRequester):
     cross-validation holds out, are not.
     """
 
-    __metadata_request__score = {"membership": True}  # noqa: RUF012
+    __metadata_request__score = {"membership": True}
 
     def score(self, estimator, X, y, membership):
         scores = _score_rows(estimator, X, y)

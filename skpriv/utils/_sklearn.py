@@ -5,7 +5,12 @@ When scikit-learn moves one of them, this is the file to mend.
 
 from sklearn.base import _fit_context as fit_context
 from sklearn.ensemble._base import _set_random_states as set_random_states
+from sklearn.utils import _align_api_if_sparse as align_sparse_api
+from sklearn.utils._chunking import get_chunk_n_rows
 from sklearn.utils._metadata_requests import _MetadataRequester as MetadataRequester
+from sklearn.utils._openmp_helpers import (
+    _openmp_effective_n_threads as effective_n_threads,
+)
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
@@ -20,7 +25,10 @@ __all__ = [
     "InvalidParameterError",
     "MetadataRequester",
     "StrOptions",
+    "align_sparse_api",
+    "effective_n_threads",
     "fit_context",
+    "get_chunk_n_rows",
     "set_random_states",
     "validate_params",
 ]

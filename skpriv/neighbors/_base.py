@@ -1,0 +1,372 @@
+"""What the nearest-neighbour scorers share."""
+
+from itertools import chain
+from numbers import Integral
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.neighbors import VALID_METRICS
+from sklearn.utils import check_consistent_length
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
+
+from skpriv.base import RecordIndex, RecordScorerMixin, check_same_kind_of_label
+from skpriv.neighbors import _semivalues
+from skpriv.neighbors._search import make_search
+from skpriv.utils._sklearn import (
+    Interval,
+    StrOptions,
+    align_sparse_api,
+    fit_context,
+)
+
+
+class RankWeights(NamedTuple):
+    """What a linear value needs to know of the ranks; see `_semivalues`.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_ranks,)
+        What it counts that the record at a rank is pushed out.
+    unfilled : callable
+        What a match counts for neighbourhoods that are not full, by the number of
+        records in all.
+    """
+
+    weights: np.ndarray
+    unfilled: callable
+
+    def sums(self):
+        """Sums of the weights before each rank, plain and times the rank."""
+        ranks = np.arange(self.weights.size)
+        plain = np.concatenate([[0.0], np.cumsum(self.weights)])
+        return plain, np.concatenate([[0.0], np.cumsum(ranks * self.weights)])
+
+
+class KNNScorer(RecordScorerMixin, BaseEstimator):
+    """Base of the scorers that rank the training records around each query.
+
+    A subclass says how many ranks it needs (`_n_ranks`) and what they weigh
+    (`_rank_weights`).
+    """
+
+    _parameter_constraints = {
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "search": [StrOptions({"auto", "exact", "approximate"})],
+        "metric": [
+            StrOptions({*chain(*VALID_METRICS.values()), "precomputed"}),
+            callable,
+        ],
+        "metric_params": [dict, None],
+        "n_jobs": [Integral, None],
+    }
+    _mismatch_sign = -1.0
+    # Whether records beyond the ranking have a value, or none.
+    _share_rest = False
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        tags.input_tags.positive_only = self.metric == "precomputed"
+        tags.input_tags.allow_nan = self.metric == "nan_euclidean"
+        return tags
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Keep the training records and prepare the search for neighbours.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training records; for ``metric="precomputed"`` the distances between
+            them, of shape (n_samples, n_samples), dense or as a sparse graph of
+            neighbours.
+        y : array-like of shape (n_samples,)
+            Their labels.
+
+        Returns
+        -------
+        self : object
+            The fitted scorer.
+        """
+        X, y = validate_data(self, X, y, **self._checks())
+        if self.metric == "precomputed" and X.shape[0] != X.shape[1]:
+            raise ValueError(
+                "X must be a square matrix of distances between the training records "
+                f"for metric='precomputed'; it has shape {X.shape}."
+            )
+        self._check_distances(X)
+        self._fit_labels(y)
+        self._fit_search(X)
+        self._remember_records(X, y)
+        return self
+
+    def _checks(self):
+        precomputed = self.metric == "precomputed"
+        return {
+            "accept_sparse": "csr",
+            "dtype": [np.float64, np.float32] if precomputed else np.float64,
+            "ensure_all_finite": "allow-nan"
+            if self.metric == "nan_euclidean"
+            else True,
+        }
+
+    def _check_distances(self, X):
+        if self.metric == "precomputed":
+            check_non_negative(X, f"{type(self).__name__} with metric='precomputed'")
+
+    def _fit_labels(self, y):
+        check_classification_targets(y)
+        self.classes_, self._labels = np.unique(y, return_inverse=True)
+        self._label_counts = np.bincount(self._labels)
+
+    def _fit_search(self, X):
+        self.n_samples_fit_ = n = X.shape[0]
+        n_ranks = min(self._n_ranks(n), n)
+        self._n_ranks_wanted = n if n_ranks >= n - 1 else n_ranks
+        self.neighborhood_ = min(self._n_ranks_wanted, self._reach(X))
+        whole = self.neighborhood_ >= n - 1
+        self.truncation_bound_ = 0.0 if whole else self._bound(self.neighborhood_)
+        self._search = make_search(
+            X,
+            self._n_ranks_wanted,
+            search=self.search,
+            metric=self.metric,
+            metric_params=self.metric_params,
+            n_jobs=self.n_jobs,
+            random_state=getattr(self, "random_state", None),
+        )
+        self.search_ = self._search.name
+
+    def _reach(self, X):
+        """Return how many neighbours, at least, each training row can have."""
+        if not self._is_graph(X):
+            return X.shape[0]
+        lengths = np.diff(X.indptr) - (_stored_diagonal(X))
+        self._check_reach(lengths)
+        return int(lengths.min())
+
+    def _is_graph(self, X):
+        return self.metric == "precomputed" and sp.issparse(X)
+
+    def _check_reach(self, lengths):
+        needed = min(self.n_neighbors, self.n_samples_fit_ - 1)
+        if lengths.min() < needed:
+            raise ValueError(
+                f"X, a sparse graph, has a row with {lengths.min()} neighbours; "
+                f"n_neighbors={self.n_neighbors} needs at least {needed} in each row."
+            )
+
+    def _remember_records(self, X, y):
+        super()._remember_records(X, y)
+        if self._is_graph(X):
+            self._records = GraphRecordIndex(X, y)
+
+    def _validate_rows(self, X):
+        X = validate_data(self, X, reset=False, **self._checks())
+        self._check_distances(X)
+        if self._is_graph(X):
+            self._check_reach(np.diff(X.indptr))
+        return X
+
+    def _encode(self, y):
+        """Return the number of each label, -1 for one that no training record has."""
+        check_same_kind_of_label(y, self.classes_)
+        places = np.searchsorted(self.classes_, y)
+        places = np.minimum(places, self.classes_.size - 1)
+        return np.where(self.classes_[places] == y, places, -1)
+
+    def _score_rows(self, X, y, records):
+        return self._self_values(X, self._encode(y), records)
+
+    def _score_records(self):
+        records = np.arange(self.n_samples_fit_)
+        return self._self_values(self._records.X, self._labels, records)
+
+    def _others(self, labels, records):
+        """Count the records beside each row, and those that match its label."""
+        member = records >= 0
+        counts = np.append(self._label_counts, 0)  # the last is for label -1
+        return self.n_samples_fit_ - member, counts[labels] - (member & (labels >= 0))
+
+    def _self_values(self, X, labels, records):
+        """Value of rows for themselves, given the training records that they are."""
+        n_others, n_matches = self._others(labels, records)
+        weights = self._rank_weights(self.n_samples_fit_ + 1)
+        sums, _ = weights.sums()
+        unfilled = [weights.unfilled(n) for n in self.n_samples_fit_ + np.arange(2)]
+        values = np.where(records >= 0, *unfilled)
+        for queries, *ranking in self._search.rank(X, records, self._n_ranks_wanted):
+            values[queries] += _semivalues.self_values(
+                *ranking, self._labels, labels[queries], n_others[queries],
+                n_matches[queries], weights.weights, sums,
+            )  # fmt: skip
+        return values
+
+    def attribute(self, X, y, *, aggregate="mean"):
+        """Attribute the k-NN's utility on given rows to the training records.
+
+        The rows are test rows, also where one coincides with a training record: that
+        record stays among the neighbours.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Test rows; for ``metric="precomputed"`` their distances to the training
+            records.
+        y : array-like of shape (n_rows,)
+            Their labels. One that no training record has is valid: nothing matches.
+        aggregate : {"mean"} or None, default="mean"
+            Whether to average over the rows.
+
+        Returns
+        -------
+        values : ndarray of shape (n_train,), or matrix of shape (n_rows, n_train)
+            What each training record did; higher means that it did more for the
+            utility (for ``variant="waka"`` of `WaKAScorer`: that it moved the loss
+            more). With ``aggregate=None`` a row for each test row: an ndarray where
+            all records have a value, else a CSR matrix.
+        """
+        check_is_fitted(self)
+        if aggregate not in ("mean", None):
+            raise ValueError(f"aggregate must be 'mean' or None; got {aggregate!r}.")
+        X = self._validate_rows(X)
+        y = self._validate_labels(y)
+        check_consistent_length(X, y)
+        rankings = self._search.rank(X, np.full(len(y), -1), self._n_ranks_wanted)
+        if aggregate == "mean":
+            return self._total_values(rankings, y) / len(y)
+        return self._value_matrix(rankings, y)
+
+    def _linear_arguments(self):
+        weights = self._rank_weights(self.n_samples_fit_)
+        unfilled = weights.unfilled(self.n_samples_fit_)
+        return weights.weights, *weights.sums(), unfilled, self._mismatch_sign
+
+    def _total_values(self, rankings, y):
+        """Sum the values of each training record over test rows."""
+        labels = self._encode(y)
+        counts = np.append(self._label_counts, 0)
+        totals = np.zeros((_semivalues.N_SHARES, self.n_samples_fit_))
+        rest = np.zeros((_semivalues.N_SHARES, counts.size, 2))
+        arguments = self._linear_arguments()
+        for queries, *ranking in rankings:
+            _semivalues.add_record_values(
+                *ranking, self._labels, labels[queries], counts[labels[queries]],
+                *arguments, self._share_rest, totals, rest,
+            )  # fmt: skip
+        rest = rest.sum(axis=0)
+        by_label = rest[:, 0].sum() - rest[:-1, 0] + rest[:-1, 1]
+        return totals.sum(axis=0) + by_label[self._labels]
+
+    def _value_matrix(self, rankings, y):
+        """Values of each training record for each test row."""
+        labels = self._encode(y)
+        counts = np.append(self._label_counts, 0)
+        arguments = self._linear_arguments()
+        shape = len(y), self.n_samples_fit_
+        matrix = np.empty(shape) if self._share_rest else SparseRows(shape)
+        for queries, *ranking in rankings:
+            values, rest = _semivalues.record_values(
+                *ranking, self._labels, labels[queries], counts[labels[queries]],
+                *arguments,
+            )  # fmt: skip
+            if not self._share_rest:
+                matrix.add(queries, ranking, values)
+                continue
+            matches = self._labels == labels[queries, None]
+            matrix[queries] = np.where(matches, rest[:, 1:], rest[:, :1])
+            rows, places = _listed(ranking)
+            matrix[queries[rows], ranking[0][rows, places]] = values[rows, places]
+        return matrix if self._share_rest else matrix.tocsr()
+
+    def influence(self):
+        """Return what removing one record does to the score of another.
+
+        Returns
+        -------
+        influence : CSR matrix of shape (n_train, n_train)
+            Entry (i, j): the change of record i's score when record j is removed.
+            Changes by records beyond the neighbourhood, within `truncation_bound_`,
+            are left out.
+        """
+        check_is_fitted(self)
+        n = self.n_samples_fit_
+        records = np.arange(n)
+        matrix = SparseRows((n, n))
+        search = self._search.rank(self._records.X, records, self._n_ranks_wanted)
+        for queries, *ranking in search:
+            matrix.add(queries, ranking, self._influence_of_ranked(queries, ranking))
+        return matrix.tocsr()
+
+    def _influence_of_ranked(self, queries, ranking):
+        n = self.n_samples_fit_
+        labels = self._labels[queries]
+        n_others, n_matches = self._others(labels, queries)
+        weights = self._rank_weights(n + 1)
+        changes = _semivalues.self_influence(
+            *ranking, self._labels, labels, n_others, n_matches, weights.weights
+        )
+        if n > 1:
+            changes += weights.unfilled(n - 1) - weights.unfilled(n)
+        return changes
+
+
+def _stored_diagonal(X):
+    """Tell, for each row of a CSR matrix, whether its diagonal entry is stored."""
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    return np.bincount(rows[X.indices == rows], minlength=X.shape[0]) > 0
+
+
+def _listed(ranking):
+    """Return the rows and places of the ranking that hold a record."""
+    records, _, lengths = ranking
+    return np.nonzero(np.arange(records.shape[1]) < lengths[:, None])
+
+
+class SparseRows:
+    """A CSR matrix of values of ranked records, built some rows at a time."""
+
+    def __init__(self, shape):
+        self._shape = shape
+        self._parts = []
+
+    def add(self, queries, ranking, values):
+        rows, places = _listed(ranking)
+        self._parts.append((
+            values[rows, places], queries[rows], ranking[0][rows, places],
+        ))  # fmt: skip
+
+    def tocsr(self):
+        values, rows, columns = (
+            np.concatenate(part) for part in zip(*self._parts, strict=True)
+        )
+        matrix = sp.csr_array((values, (rows, columns)), shape=self._shape)
+        matrix.eliminate_zeros()
+        return align_sparse_api(matrix)
+
+
+class GraphRecordIndex(RecordIndex):
+    """Find the training record that a row of a sparse graph is.
+
+    A row is a record that the graph holds at distance zero.
+    """
+
+    def find(self, X, y=None):
+        same = X.shape == self.X.shape and (X is self.X or (X != self.X).nnz == 0)
+        if same and (y is None or np.array_equal(y, self.y)):
+            return np.arange(X.shape[0])
+        rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+        zero = X.data == 0
+        rows, candidates = rows[zero], X.indices[zero]
+        if y is not None:
+            check_same_kind_of_label(y, self.y)
+            alike = y[rows] == self.y[candidates]
+            rows, candidates = rows[alike], candidates[alike]
+        none = self.y.size
+        records = np.full(X.shape[0], none)
+        np.minimum.at(records, rows, candidates)
+        return np.where(records < none, records, -1)

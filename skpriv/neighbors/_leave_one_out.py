@@ -1,0 +1,105 @@
+"""Leave-one-out values in nearest-neighbour models."""
+
+import numpy as np
+
+from skpriv.neighbors._base import KNNScorer, RankWeights
+
+
+def leave_one_out_weights(n_ranks, n_neighbors):
+    """What ranks weigh in leave-one-out: all is at the edge of the neighbourhood.
+
+    Parameters
+    ----------
+    n_ranks : int
+    n_neighbors : int
+
+    Returns
+    -------
+    weights : RankWeights
+    """
+    weights = np.zeros(n_ranks)
+    weights[n_neighbors : n_neighbors + 1] = 1 / n_neighbors
+    return RankWeights(weights, lambda n: float(n <= n_neighbors) / n_neighbors)
+
+
+class KNNLeaveOneOutScorer(KNNScorer):
+    """Leave-one-out: what the k-NN's utility loses when one record is removed.
+
+    The utility at a row is the share of its k nearest records that have its label. A
+    record's score is its value for itself: 1/k if the neighbour that takes its place
+    does not match its label, else 0. Records at equal distance are exchangeable: each
+    has the mean over the orders of its tie group.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=5
+        The k of the k-NN.
+    search : {"auto", "exact", "approximate"}, default="auto"
+        How neighbours are found: by scikit-learn, or by pynndescent. "auto" is exact
+        up to data where brute force would take minutes; `search_` says which it was.
+    metric : str or callable, default="euclidean"
+        Any metric of scikit-learn's neighbours, or "precomputed".
+    metric_params : dict, default=None
+        Further arguments of the metric.
+    n_jobs : int, default=None
+        Jobs for the search of neighbours.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_samples,)
+        Scores of the training records; higher means more exposed.
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    neighborhood_ : int
+        How many neighbours of a row are looked at.
+    truncation_bound_ : float
+        0: leave-one-out needs no record beyond these.
+    search_ : {"exact", "approximate", "precomputed"}
+        How neighbours are found.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if `X` has them.
+
+    See Also
+    --------
+    KNNShapleyScorer : The mean effect of a record over all subsets of the others.
+    WaKAScorer : The effect on the distribution of the loss.
+
+    References
+    ----------
+    .. [1] R. Jia et al., "Efficient task-specific data valuation for nearest neighbor
+       algorithms", VLDB 2019.
+
+    Examples
+    --------
+    >>> from skpriv import KNNLeaveOneOutScorer
+    >>> X = [[0.0], [1.0], [2.0], [10.0]]
+    >>> y = [0, 0, 1, 1]
+    >>> KNNLeaveOneOutScorer(n_neighbors=1).fit(X, y).scores_
+    array([0. , 0.5, 1. , 0. ])
+    """
+
+    def __init__(
+        self,
+        n_neighbors=5,
+        *,
+        search="auto",
+        metric="euclidean",
+        metric_params=None,
+        n_jobs=None,
+    ):
+        self.n_neighbors = n_neighbors
+        self.search = search
+        self.metric = metric
+        self.metric_params = metric_params
+        self.n_jobs = n_jobs
+
+    def _n_ranks(self, n_records):
+        return self.n_neighbors + 1
+
+    def _bound(self, n_ranks):
+        return 0.0
+
+    def _rank_weights(self, n_ranks):
+        return leave_one_out_weights(n_ranks, self.n_neighbors)

@@ -1,0 +1,235 @@
+"""Exact Shapley values in nearest-neighbour models."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.utils.multiclass import type_of_target
+
+from skpriv.base import check_same_kind_of_label
+from skpriv.neighbors import _shapley_regression
+from skpriv.neighbors._base import KNNScorer, RankWeights
+from skpriv.utils._sklearn import Interval, StrOptions
+
+
+def shapley_weights(n_ranks, n_neighbors):
+    """What ranks weigh in k-NN Shapley.
+
+    Among the records up to rank j (from 0) in a random order, the one at rank j is
+    pushed out by a given nearer one with probability k/j - k/(j + 1), for j >= k.
+
+    Parameters
+    ----------
+    n_ranks : int
+    n_neighbors : int
+
+    Returns
+    -------
+    weights : RankWeights
+    """
+    in_reach = 1 / np.maximum(n_neighbors, np.arange(n_ranks + 1))
+    return RankWeights(
+        in_reach[:-1] - in_reach[1:], lambda n: 1 / np.maximum(n_neighbors, n)
+    )
+
+
+class KNNShapleyScorer(KNNScorer):
+    """k-NN Shapley: a record's fair share of a k-NN's utility, exactly.
+
+    For classification the utility at a row is the share of its k nearest records that
+    have its label. For regression it is minus the squared difference of the row's
+    target and the sum of the k nearest targets over k. A value is the mean effect of
+    adding the record, over all orders in which the records may come. A record's score
+    is its value for itself, where it is the nearest neighbour.
+
+    Records at equal distance are exchangeable: each has the mean over the orders of
+    its tie group. For regression, where that mean has no short form, tied records
+    rank by their target, lowest first.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=5
+        The k of the k-NN. It may exceed the number of records.
+    neighborhood : int or None, default=None
+        How many of the nearest records are ranked; those beyond count as tied. Values
+        are then within `truncation_bound_` of exact, and still add up to the utility.
+        None: all, so that values are exact. Classification only.
+    task : {"auto", "classification", "regression"}, default="auto"
+        Whether `y` holds labels or targets. "auto": targets where `y` has floats that
+        are no integers.
+    search : {"auto", "exact", "approximate"}, default="auto"
+        How neighbours are found: by scikit-learn, or by pynndescent, which needs a
+        `neighborhood`. "auto" is exact up to data where brute force would take
+        minutes; `search_` says which it was. Where nearly all records are ranked the
+        search is exact in any case.
+    metric : str or callable, default="euclidean"
+        Any metric of scikit-learn's neighbours, or "precomputed".
+    metric_params : dict, default=None
+        Further arguments of the metric.
+    n_jobs : int, default=None
+        Jobs for the search of neighbours.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the approximate search.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_samples,)
+        Scores of the training records, computed when first asked for; higher means
+        more exposed.
+    task_ : {"classification", "regression"}
+        What `y` was taken for.
+    classes_ : ndarray of shape (n_classes,)
+        The labels (classification).
+    neighborhood_ : int
+        How many neighbours of a row are ranked.
+    truncation_bound_ : float
+        How far, at most, a value is from exact, given the neighbours found. 0 if all
+        records are ranked.
+    search_ : {"exact", "approximate", "precomputed"}
+        How neighbours are found.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if `X` has them.
+
+    See Also
+    --------
+    KNNLeaveOneOutScorer : The effect of removing a record from all records.
+    WaKAScorer : The effect on the distribution of the loss over random subsets.
+
+    Notes
+    -----
+    The exact values need all distances of a row, and one sort. With a sparse graph of
+    neighbours for ``metric="precomputed"``, records that the graph does not list count
+    as beyond the neighbourhood.
+
+    References
+    ----------
+    .. [1] R. Jia et al., "Efficient task-specific data valuation for nearest neighbor
+       algorithms", VLDB 2019.
+    .. [2] J. T. Wang and R. Jia, "A note on 'Efficient task-specific data valuation
+       for nearest neighbor algorithms'", 2023.
+
+    Examples
+    --------
+    >>> from skpriv import KNNShapleyScorer
+    >>> X = [[0.0], [1.0], [2.0], [10.0]]
+    >>> y = ["a", "a", "b", "b"]
+    >>> scorer = KNNShapleyScorer(n_neighbors=1).fit(X, y)
+    >>> scorer.attribute([[0.4]], ["a"]).round(4)
+    array([ 0.5833,  0.5833, -0.0833, -0.0833])
+    """
+
+    _parameter_constraints = {
+        **KNNScorer._parameter_constraints,
+        "neighborhood": [Interval(Integral, 1, None, closed="left"), None],
+        "task": [StrOptions({"auto", "classification", "regression"})],
+        "random_state": ["random_state"],
+    }
+    _share_rest = True
+
+    def __init__(
+        self,
+        n_neighbors=5,
+        *,
+        neighborhood=None,
+        task="auto",
+        search="auto",
+        metric="euclidean",
+        metric_params=None,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.n_neighbors = n_neighbors
+        self.neighborhood = neighborhood
+        self.task = task
+        self.search = search
+        self.metric = metric
+        self.metric_params = metric_params
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _fit_labels(self, y):
+        self.task_ = self.task
+        if self.task == "auto":
+            targets = type_of_target(y) == "continuous"
+            self.task_ = "regression" if targets else "classification"
+        if self.search == "approximate" and self.neighborhood is None:
+            raise ValueError(
+                "search='approximate' cannot rank all records: set neighborhood to the "
+                "number of nearest records to rank."
+            )
+        if self.task_ == "classification":
+            super()._fit_labels(y)
+            return
+        if y.dtype.kind not in "biuf":
+            raise ValueError(
+                f"y must hold numbers for task='regression'; its dtype is {y.dtype}."
+            )
+        if self.neighborhood is not None:
+            raise ValueError(
+                f"neighborhood={self.neighborhood} is for classification only; "
+                "regression ranks all records: set neighborhood=None."
+            )
+        self._labels = y.astype(np.float64)
+
+    def _n_ranks(self, n_records):
+        return n_records if self.neighborhood is None else self.neighborhood
+
+    def _bound(self, n_ranks):
+        if self.task_ == "regression":
+            raise ValueError(
+                "X, a sparse graph, must list all neighbours for regression; a row has "
+                f"only {n_ranks}."
+            )
+        return 1 / max(self.n_neighbors, n_ranks)
+
+    def _rank_weights(self, n_ranks):
+        return shapley_weights(n_ranks, self.n_neighbors)
+
+    def _encode(self, y):
+        if self.task_ == "classification":
+            return super()._encode(y)
+        check_same_kind_of_label(y, self._labels)
+        return y.astype(np.float64)
+
+    def _self_values(self, X, labels, records):
+        if self.task_ == "classification":
+            return super()._self_values(X, labels, records)
+        values = np.empty(labels.size)
+        for queries, *ranking in self._search.rank(X, records, self._n_ranks_wanted):
+            values[queries] = _shapley_regression.self_values(
+                *ranking, self._labels, labels[queries], self.n_neighbors
+            )
+        return values
+
+    def _total_values(self, rankings, y):
+        if self.task_ == "classification":
+            return super()._total_values(rankings, y)
+        return sum(
+            np.bincount(records.ravel(), values.ravel(), self.n_samples_fit_)
+            for _, records, values in self._target_values(rankings, y)
+        )
+
+    def _value_matrix(self, rankings, y):
+        if self.task_ == "classification":
+            return super()._value_matrix(rankings, y)
+        matrix = np.empty((len(y), self.n_samples_fit_))
+        for queries, records, values in self._target_values(rankings, y):
+            matrix[queries[:, None], records] = values
+        return matrix
+
+    def _target_values(self, rankings, y):
+        """Yield the records of each ranking and their values."""
+        targets = self._encode(y)
+        for queries, *ranking in rankings:
+            values = _shapley_regression.record_values(
+                *ranking, self._labels, targets[queries], self.n_neighbors
+            )
+            yield queries, ranking[0], values
+
+    def _influence_of_ranked(self, queries, ranking):
+        if self.task_ == "classification":
+            return super()._influence_of_ranked(queries, ranking)
+        return _shapley_regression.self_influence(
+            *ranking, self._labels, self._labels[queries], self.n_neighbors
+        )
