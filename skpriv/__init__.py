@@ -8,6 +8,9 @@ _HOME = {
     "KNNLeaveOneOutScorer": "skpriv.neighbors",
     "KNNShapleyScorer": "skpriv.neighbors",
     "LiRAAttack": "skpriv.attacks",
+    "LossAttack": "skpriv.attacks",
+    "RMIAAttack": "skpriv.attacks",
+    "WaKAAttack": "skpriv.attacks",
     "WaKAScorer": "skpriv.neighbors",
 }
 
@@ -15,6 +18,9 @@ __all__ = [
     "KNNLeaveOneOutScorer",
     "KNNShapleyScorer",
     "LiRAAttack",
+    "LossAttack",
+    "RMIAAttack",
+    "WaKAAttack",
     "WaKAScorer",
     "__version__",
 ]

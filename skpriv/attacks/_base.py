@@ -20,6 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skpriv.attacks._cache import ShadowCache, fingerprint
+from skpriv.attacks._knn import NearestNeighborShadows, takes_fast_path
 from skpriv.attacks._rows import RowEncoder, as_rows
 from skpriv.attacks._shadows import (
     Queries,
@@ -244,17 +245,7 @@ class ShadowAttack(TargetAttackMixin, CallbackSupportMixin, BaseEstimator):
         collected = _Collected(membership.shape, self._open_cache(X, codes), membership)
         for shadow in collected.resume():
             self._report(progress, shadow)
-        trained = train_shadows(
-            collected.missing(),
-            self._shadow_estimator(),
-            X,
-            codes,
-            membership,
-            queries,
-            seeds,
-            n_jobs=self.n_jobs,
-            keep=self.store_models,
-        )
+        trained = self._train(collected.missing(), X, codes, membership, queries, seeds)
         models = [None] * len(membership)
         for shadow, signals, saturated, model in trained:
             collected.add(shadow, signals, saturated)
@@ -263,6 +254,29 @@ class ShadowAttack(TargetAttackMixin, CallbackSupportMixin, BaseEstimator):
         for shadow in collected.resume():
             self._report(progress, shadow)
         return collected.signals, collected.saturated, models
+
+    def _train(self, shadows, X, codes, membership, queries, seeds):
+        estimator = self._shadow_estimator()
+        if not takes_fast_path(self, estimator):
+            return train_shadows(
+                shadows,
+                estimator,
+                X,
+                codes,
+                membership,
+                queries,
+                seeds,
+                n_jobs=self.n_jobs,
+                keep=self.store_models,
+            )
+        shadows = list(shadows)
+        if not shadows:
+            return ()
+        nearest = NearestNeighborShadows(estimator, X, codes, n_jobs=self.n_jobs)
+        return (
+            (shadow, *nearest.signals(membership[shadow], queries), None)
+            for shadow in shadows
+        )
 
     def _report(self, progress, shadow):
         task = progress.subcontext(task_name="shadow", task_id=shadow)
