@@ -148,16 +148,21 @@ class WaKAAttack(RecordScorerMixin, BaseEstimator):
         own = self.get_params(deep=False)
         return WaKAScorer(**{name: own[name] for name in own if name in shared})
 
+    def _shadow_estimator(self):
+        return KNeighborsClassifier(
+            self.n_neighbors,
+            metric=self.metric,
+            metric_params=self.metric_params,
+            n_jobs=self.n_jobs,
+        )
+
     def _find_target(self):
         if self.target is None:
-            model = KNeighborsClassifier(
-                # A target of fewer records than k has them all for neighbours.
-                min(self.n_neighbors, self._records.y.size),
-                metric=self.metric,
-                metric_params=self.metric_params,
-                n_jobs=self.n_jobs,
-            )
-            return model.fit(self._records.X, self._records.y)
+            X, y = self._records.X, self._records.y
+            # A target of fewer records than k has them all for neighbours.
+            model = self._shadow_estimator()
+            model.set_params(n_neighbors=min(self.n_neighbors, y.size))
+            return model.fit(X, y)
         check_is_fitted(self.target)
         k = getattr(self.target, "n_neighbors", None)
         if k != self.n_neighbors or self.target.weights != "uniform":

@@ -8,7 +8,7 @@ from skpriv.metrics._agreement import rank_correlation
 from skpriv.utils._sklearn import MetadataRequester
 
 
-def _score_rows(estimator, X, y):
+def score_rows(estimator, X, y):
     """Scores of rows with their labels, which a Pipeline would not pass on."""
     if isinstance(estimator, Pipeline):
         X = estimator[:-1].transform(X) if len(estimator) > 1 else X
@@ -33,7 +33,7 @@ class _AgreementScorer(MetadataRequester):
 
     def score(self, estimator, X, y, reference):
         return rank_correlation(
-            np.asarray(reference, dtype=np.float64), _score_rows(estimator, X, y)
+            np.asarray(reference, dtype=np.float64), score_rows(estimator, X, y)
         )
 
     def __call__(self, estimator, X, y=None, *, reference):
@@ -56,7 +56,7 @@ class _MembershipScorer(MetadataRequester):
     __metadata_request__score = {"membership": True}
 
     def score(self, estimator, X, y, membership):
-        scores = _score_rows(estimator, X, y)
+        scores = score_rows(estimator, X, y)
         if membership is None:
             last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
             membership = np.repeat([1, 0], [last.scores_.size, scores.size])
