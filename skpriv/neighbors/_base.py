@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
-from sklearn.neighbors import VALID_METRICS
+from sklearn.neighbors import VALID_METRICS, VALID_METRICS_SPARSE
 from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
@@ -68,7 +68,10 @@ class KNNScorer(RecordScorerMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = self.metric in (
+            *VALID_METRICS_SPARSE["brute"],
+            "precomputed",
+        ) or callable(self.metric)
         tags.input_tags.pairwise = self.metric == "precomputed"
         tags.input_tags.positive_only = self.metric == "precomputed"
         tags.input_tags.allow_nan = self.metric == "nan_euclidean"
@@ -120,8 +123,9 @@ class KNNScorer(RecordScorerMixin, BaseEstimator):
 
     def _fit_labels(self, y):
         check_classification_targets(y)
-        self.classes_, self._labels = np.unique(y, return_inverse=True)
-        self._label_counts = np.bincount(self._labels)
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        self._labels = labels.astype(np.int32)
+        self._label_counts = np.bincount(labels)
 
     def _fit_search(self, X):
         self.n_samples_fit_ = n = X.shape[0]
@@ -177,7 +181,7 @@ class KNNScorer(RecordScorerMixin, BaseEstimator):
         check_same_kind_of_label(y, self.classes_)
         places = np.searchsorted(self.classes_, y)
         places = np.minimum(places, self.classes_.size - 1)
-        return np.where(self.classes_[places] == y, places, -1)
+        return np.where(self.classes_[places] == y, places, -1).astype(np.int32)
 
     def _score_rows(self, X, y, records):
         return self._self_values(X, self._encode(y), records)

@@ -117,7 +117,8 @@ def _settle_run(values, records, tied, begin, end, Q, q, X, error, rtol, atol):
         first = begin
         while first < end:
             last = first + 1
-            while last < end and values[last] - values[last - 1] <= 2 * error:
+            blur = 2 * error + rtol * values[end - 1] + atol
+            while last < end and values[last] - values[last - 1] <= blur:
                 last += 1
             if last - first > 1:
                 for i in range(first, last):

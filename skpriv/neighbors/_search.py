@@ -25,7 +25,7 @@ from skpriv.utils._sklearn import effective_n_threads, get_chunk_n_rows
 _TIE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-6}
 # Metrics that are 1 minus a product of unit vectors round absolutely.
 _ROUNDS_ABSOLUTELY = {"cosine", "correlation"}
-_MOST_QUERIES_AT_ONCE = 512
+_MOST_QUERIES_AT_ONCE = 128
 # Above this many multiplications, approximate search is what "auto" takes.
 _BRUTE_FORCE_LIMIT = 1e13
 _TREE_FEATURES = 15  # scikit-learn's own limit for trees
@@ -130,8 +130,9 @@ class MetricSearch:
     _rtol = _TIE[np.dtype(np.float64)]
 
     def __init__(self, X, metric, metric_params, n_jobs):
+        params = dict(metric_params or {})
         self._index = NearestNeighbors(
-            metric=metric, metric_params=metric_params, n_jobs=n_jobs
+            metric=metric, p=params.pop("p", 2), metric_params=params, n_jobs=n_jobs
         ).fit(X)
         self._n_records = X.shape[0]
         self._atol = 1e-12 if metric in _ROUNDS_ABSOLUTELY else 0.0
@@ -325,7 +326,9 @@ class ApproximateSearch:
             metric=metric,
             metric_kwds=metric_params,
             n_neighbors=min(n_ranks + 2, X.shape[0]),
-            n_jobs=effective_n_jobs(n_jobs),
+            # Threads share the work by their number, and with it the result: a seed
+            # asks for a result that repeats.
+            n_jobs=1 if random_state is not None else effective_n_jobs(n_jobs),
             random_state=check_random_state(random_state),
         )
 

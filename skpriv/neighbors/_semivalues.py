@@ -161,12 +161,12 @@ def _query_values(
     while end > 0:
         start = end - 1
         if not tied[start]:
-            if labels[records[start]] == label:
-                values[start] = unfilled + mismatching
-                matching += weights[start]
-            else:
-                values[start] = mismatch_sign * matching
-                mismatching += weights[start]
+            # Labels come at random: a branch on them would stall the pipeline.
+            matched = np.float64(labels[records[start]] == label)
+            as_match, as_mismatch = unfilled + mismatching, mismatch_sign * matching
+            values[start] = matched * as_match + (1 - matched) * as_mismatch
+            matching += matched * weights[start]
+            mismatching += (1 - matched) * weights[start]
         else:
             start = _group_start(tied, end)
             size = end - start
