@@ -50,9 +50,10 @@ class KNNShapleyScorer(KNNScorer):
     n_neighbors : int, default=5
         The k of the k-NN. It may exceed the number of records.
     neighborhood : int or None, default=None
-        How many of the nearest records are ranked; those beyond count as tied. Values
-        are then within `truncation_bound_` of exact, and still add up to the utility.
-        None: all, so that values are exact. Classification only.
+        How many of the nearest records are ranked, at least `n_neighbors`; those
+        beyond count as tied. Values are then within `truncation_bound_` of exact, and
+        still add up to the utility. None: all, so that values are exact.
+        Classification only.
     task : {"auto", "classification", "regression"}, default="auto"
         Whether `y` holds labels or targets. "auto": targets where `y` has floats that
         are no integers.
@@ -173,7 +174,9 @@ class KNNShapleyScorer(KNNScorer):
         self._labels = y.astype(np.float64)
 
     def _n_ranks(self, n_records):
-        return n_records if self.neighborhood is None else self.neighborhood
+        if self.neighborhood is None:
+            return n_records
+        return max(self.neighborhood, self.n_neighbors)
 
     def _bound(self, n_ranks):
         if self.task_ == "regression":

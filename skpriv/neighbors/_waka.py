@@ -91,8 +91,8 @@ class WaKAScorer(KNNScorer):
     subset_probability : float in (0, 1], default=0.5
         With which probability a subset holds each record.
     neighborhood : "auto", int or None, default="auto"
-        How many of the nearest records are looked at. "auto": so many that scores are
-        within `tol` of exact. None: all.
+        How many of the nearest records are looked at, at least `n_neighbors`. "auto":
+        so many that scores are within `tol` of exact. None: all.
     tol : float, default=1e-12
         See `neighborhood`.
     search : {"auto", "exact", "approximate"}, default="auto"
@@ -201,7 +201,7 @@ class WaKAScorer(KNNScorer):
             return smallest_neighborhood(
                 self.n_neighbors, self.subset_probability, self.tol, n_records
             )
-        return self.neighborhood
+        return max(self.neighborhood, self.n_neighbors)
 
     def _bound(self, n_ranks):
         bound = stats.binom.cdf(self.n_neighbors - 1, n_ranks, self.subset_probability)

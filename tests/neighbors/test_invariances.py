@@ -1,0 +1,149 @@
+"""What must not change the values, and what must change them in a known way."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skpriv import KNNLeaveOneOutScorer, KNNShapleyScorer, WaKAScorer
+
+CLOSE = {"rtol": 0, "atol": 1e-13}
+SCORERS = [
+    WaKAScorer(3),
+    WaKAScorer(4, variant="removal", threshold=0.4),
+    WaKAScorer(2, variant="addition", neighborhood=9),
+    KNNShapleyScorer(3),
+    KNNShapleyScorer(2, neighborhood=6),
+    KNNLeaveOneOutScorer(2),
+]
+scorers = pytest.mark.parametrize("scorer", SCORERS, ids=str)
+examples = settings(deadline=None, max_examples=15)
+
+
+@st.composite
+def problems(draw):
+    """Records, rows and labels, on a coarse grid or not."""
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    n = draw(st.integers(2, 60))
+    grid = draw(st.sampled_from([2, 4, None]))
+    X = (
+        rng.normal(size=(n + 5, 3))
+        if grid is None
+        else rng.integers(0, grid, (n + 5, 3))
+    )
+    y = rng.integers(0, 3, n + 5)
+    return X[:n].astype(float), y[:n], X[n:].astype(float), y[n:], rng
+
+
+def everything(scorer, X, y, Q, y_Q):
+    scorer.fit(X, y)
+    return scorer.scores_, scorer.attribute(Q, y_Q), scorer.influence().toarray()
+
+
+@scorers
+@examples
+@given(problem=problems())
+def test_order_of_rows(scorer, problem):
+    X, y, Q, y_Q, rng = problem
+    order = rng.permutation(len(y))
+    own, values, influence = everything(scorer, X, y, Q, y_Q)
+    moved = everything(scorer, X[order], y[order], Q[::-1], y_Q[::-1])
+    np.testing.assert_allclose(moved[0], own[order], **CLOSE)
+    np.testing.assert_allclose(moved[1], values[order], **CLOSE)
+    np.testing.assert_allclose(moved[2], influence[np.ix_(order, order)], **CLOSE)
+
+
+@scorers
+@examples
+@given(problem=problems(), names=st.permutations(["b", "a", "ccc"]))
+def test_names_of_labels(scorer, problem, names):
+    X, y, Q, y_Q, _ = problem
+    named = np.array(names)
+    plain = everything(scorer, X, y, Q, y_Q)
+    for given_, expected in zip(
+        everything(scorer, X, named[y], Q, named[y_Q]), plain, strict=True
+    ):
+        np.testing.assert_allclose(given_, expected, **CLOSE)
+
+
+@scorers
+@examples
+@given(problem=problems(), scale=st.sampled_from([1e-9, 0.1, 3.0, 1e7]))
+def test_scale_and_origin_of_features(scorer, problem, scale):
+    X, y, Q, y_Q, _ = problem
+    plain = everything(scorer, X, y, Q, y_Q)
+    moved = everything(scorer, X * scale + 2 * scale, y, Q * scale + 2 * scale, y_Q)
+    for given_, expected in zip(moved, plain, strict=True):
+        np.testing.assert_allclose(given_, expected, **CLOSE)
+
+
+@scorers
+@examples
+@given(problem=problems())
+def test_symmetric_records_have_equal_values(scorer, problem):
+    X, y, Q, y_Q, _ = problem
+    X, y = np.repeat(X, 2, axis=0), np.repeat(y, 2)
+    own, values, _ = everything(scorer, X, y, Q, y_Q)
+    np.testing.assert_allclose(own[::2], own[1::2], **CLOSE)
+    np.testing.assert_allclose(values[::2], values[1::2], **CLOSE)
+
+
+@examples
+@given(problem=problems(), k=st.integers(1, 70))
+def test_shapley_values_add_up_to_the_utility(problem, k):
+    X, y, Q, y_Q, _ = problem
+    # Off the grid there are no ties, and the k nearest are known.
+    X = X + np.arange(len(y))[:, None] * [0.01, 0.001, 0.0001]
+    nearest = np.argsort(((X - Q[:, None]) ** 2).sum(axis=2), axis=1)[:, :k]
+    utility = (y[nearest] == y_Q[:, None]).sum(axis=1) / k
+    for neighborhood in (None, 7):
+        scorer = KNNShapleyScorer(k, neighborhood=neighborhood).fit(X, y)
+        values = scorer.attribute(Q, y_Q, aggregate=None)
+        np.testing.assert_allclose(values.sum(axis=1), utility, **CLOSE)
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_a_far_record_moves_only_what_it_must(k):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 2)), rng.integers(0, 2, 300)
+    far_X, far_y = np.vstack([X, [[1e6, 1e6]]]), np.append(y, 1)
+    near = WaKAScorer(k).fit(X, y)
+    far = WaKAScorer(k).fit(far_X, far_y)
+    np.testing.assert_allclose(far.scores_[:-1], near.scores_, **CLOSE)
+    np.testing.assert_allclose(far.attribute(X, y)[:-1], near.attribute(X, y), **CLOSE)
+    near, far = KNNShapleyScorer(k).fit(X, y), KNNShapleyScorer(k).fit(far_X, far_y)
+    before = near.attribute(X, y, aggregate=None)
+    after = far.attribute(X, y, aggregate=None)
+    # Behind all others, a match counts where a neighbourhood is not full: less often
+    # now, by 1/300 - 1/301. For a match in front, a far mismatch makes up for that;
+    # a far match is what a mismatch in front may push out.
+    far_matches = (y == far_y[-1])[:, None]
+    expected = np.where(far_matches, 1 / 301 - 1 / 300, 0.0)
+    change = after[:, :-1] - before
+    np.testing.assert_allclose(change, np.broadcast_to(expected, (300, 300)), **CLOSE)
+
+
+@scorers
+def test_inputs_are_left_as_they_are(scorer):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(50, 3)), rng.integers(0, 2, 50)
+    before = X.copy(), y.copy()
+    X.setflags(write=False)
+    y.setflags(write=False)
+    everything(scorer, X, y, X[:5], y[:5])
+    np.testing.assert_array_equal(X, before[0])
+    np.testing.assert_array_equal(y, before[1])
+
+
+@scorers
+def test_number_of_threads_does_not_change_a_bit(scorer):
+    import numba
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(700, 3)), rng.integers(0, 2, 700)
+    results = []
+    for threads in (1, numba.config.NUMBA_NUM_THREADS):
+        numba.set_num_threads(threads)
+        results.append(everything(scorer, X, y, X[:99] + 0.01, y[:99]))
+    for one, several in zip(*results, strict=True):
+        np.testing.assert_array_equal(one, several)

@@ -1,0 +1,106 @@
+"""A row is a training record when it coincides with one, label included."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import StandardScaler
+
+from skpriv.base import RecordIndex, check_same_kind_of_label
+
+
+def naive_find(X_fit, y_fit, X, y=None):
+    found = []
+    for i, row in enumerate(X):
+        same = (X_fit == row).all(axis=1)
+        if y is not None:
+            same &= y_fit == y[i]
+        found.append(np.flatnonzero(same)[0] if same.any() else -1)
+    return np.array(found)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("seed", range(5))
+def test_finds_the_first_such_record_among_duplicates(seed, sparse):
+    rng = np.random.default_rng(seed)
+    X, y = rng.integers(0, 2, (60, 4)).astype(float), rng.integers(0, 3, 60)
+    rows, labels = rng.integers(0, 3, (40, 4)).astype(float), rng.integers(0, 4, 40)
+    wrap = sp.csr_array if sparse else np.asarray
+    index = RecordIndex(wrap(X), y)
+    np.testing.assert_array_equal(index.find(wrap(rows)), naive_find(X, y, rows))
+    np.testing.assert_array_equal(
+        index.find(wrap(rows), labels), naive_find(X, y, rows, labels)
+    )
+
+
+def test_the_training_matrix_is_taken_by_position():
+    X, y = np.zeros((5, 2)), np.array([0, 1, 0, 1, 1])
+    index = RecordIndex(X, y)
+    np.testing.assert_array_equal(index.find(X.copy()), np.arange(5))
+    np.testing.assert_array_equal(index.find(X.copy(), y), np.arange(5))
+    # With another label in one row, that row is the first record which has it.
+    np.testing.assert_array_equal(
+        index.find(X.copy(), np.array([1, 1, 0, 1, 7])), [1, 1, 2, 3, -1]
+    )
+
+
+@pytest.mark.parametrize(
+    "transformer", [StandardScaler(), PCA(), PCA(n_components=3, whiten=True)], ids=str
+)
+def test_tolerates_the_rounding_of_transformers(transformer):
+    rng = np.random.default_rng(0)
+    # Of rank 6 in 15 columns: PCA leaves columns that are rounding alone.
+    X = rng.normal(size=(300, 6)) @ rng.normal(size=(6, 15))
+    fitted = transformer.fit_transform(X)
+    index = RecordIndex(fitted, np.zeros(300))
+    np.testing.assert_array_equal(index.find(transformer.transform(X)), range(300))
+    some = rng.permutation(300)[:50]
+    np.testing.assert_array_equal(index.find(transformer.transform(X[some])), some)
+
+
+def test_records_that_differ_in_a_tiny_feature_only_are_told_apart():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.full(100, 1e8), rng.normal(size=100) * 1e-8])
+    order = rng.permutation(100)
+    index = RecordIndex(X, np.zeros(100))
+    np.testing.assert_array_equal(index.find(X[order]), order)
+
+
+def test_float32_records_tolerate_float32_rounding():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 5)).astype(np.float32)
+    moved = X[::2] * np.float32(1 + 1e-7)
+    np.testing.assert_array_equal(
+        RecordIndex(X, np.zeros(100)).find(moved), np.arange(0, 100, 2)
+    )
+
+
+def test_missing_values_coincide():
+    X = np.array([[1.0, np.nan], [np.nan, 2.0], [1.0, 2.0]])
+    index = RecordIndex(X, np.arange(3))
+    np.testing.assert_array_equal(index.find(X[[2, 0]]), [2, 0])
+    np.testing.assert_array_equal(index.find(np.array([[np.nan, 3.0]])), [-1])
+
+
+def test_several_outputs_are_one_label():
+    X, y = np.zeros((3, 1)), np.array([[0.0, 1.0], [0.0, 2.0], [1.0, 1.0]])
+    np.testing.assert_array_equal(RecordIndex(X, y).find(X[:2], y[[2, 1]]), [2, 1])
+
+
+def test_many_duplicates_take_no_quadratic_work():
+    # 200,000 rows of 4 kinds: comparing all pairs would take hours.
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (200_000, 2)).astype(float)
+    y = rng.integers(0, 50, 200_000)
+    found = RecordIndex(X, y).find(X[::-1], y[::-1])
+    np.testing.assert_array_equal(X[found], X[::-1])
+    np.testing.assert_array_equal(y[found], y[::-1])
+
+
+@pytest.mark.parametrize(
+    ("given", "fitted"),
+    [(["a"], [1]), ([1.0], ["a"]), (np.array(["a"], dtype=object), [True])],
+)
+def test_numbers_and_strings_are_no_labels_of_one_kind(given, fitted):
+    with pytest.raises(ValueError, match="y has labels that are"):
+        check_same_kind_of_label(np.asarray(given), np.asarray(fitted))

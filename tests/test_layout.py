@@ -1,0 +1,122 @@
+"""Imports point one way, and importing skpriv stays light."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import skpriv
+
+ROOT = Path(skpriv.__file__).parent
+# A part may import from parts of a lower level, and from itself.
+LEVELS = {
+    "utils": 0,
+    "base": 1,
+    "metrics": 1,
+    "datasets": 1,
+    "neighbors": 2,
+    "leverage": 2,
+    "attacks": 3,
+    "evaluation": 4,
+    "plot": 4,
+    "report": 5,
+    "cli": 6,
+    "__main__": 7,
+}
+KERNELS = {
+    "neighbors._ranking": set(),
+    "neighbors._semivalues": set(),
+    "neighbors._subsets": {"neighbors._semivalues"},
+    "neighbors._shapley_regression": {"neighbors._semivalues"},
+}
+KERNEL_PACKAGES = {"numpy", "numba", "scipy", "math", "typing"}
+
+
+def modules():
+    for path in sorted(ROOT.rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        name = ".".join(p for p in parts if p != "__init__")
+        yield name, ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imports(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+NAMES = {name for name, _ in modules()}
+GRAPH = {
+    name: {
+        target.removeprefix("skpriv.")
+        for target in imports(tree)
+        if target.removeprefix("skpriv.") in NAMES and target.startswith("skpriv.")
+    }
+    for name, tree in modules()
+}
+
+
+@pytest.mark.parametrize("name", sorted(NAMES - {""}))
+def test_imports_point_to_lower_levels(name):
+    part = name.partition(".")[0]
+    for target in GRAPH[name]:
+        other = target.partition(".")[0]
+        assert part == other or LEVELS[other] < LEVELS[part], (name, target)
+
+
+def test_no_module_imports_itself_in_a_circle():
+    done, path = set(), []
+
+    def visit(name):
+        assert name not in path, [*path, name]
+        if name not in done:
+            path.append(name)
+            # A package's own __init__ names its modules, which is no dependence.
+            for target in GRAPH[name]:
+                if not name.startswith(f"{target}."):
+                    visit(target)
+            path.pop()
+            done.add(name)
+
+    for name in NAMES:
+        visit(name)
+
+
+@pytest.mark.parametrize("name", sorted(KERNELS))
+def test_kernels_know_arrays_and_other_kernels_only(name):
+    tree = dict(modules())[name]
+    assert GRAPH[name] - {"neighbors"} <= KERNELS[name]
+    foreign = {t.partition(".")[0] for t in imports(tree)} - {"skpriv"}
+    assert foreign <= KERNEL_PACKAGES
+
+
+def test_private_scikit_learn_is_imported_in_utils_only():
+    for name, tree in modules():
+        private = [
+            target
+            for target in imports(tree)
+            if target.startswith("sklearn.")
+            and any(part.startswith("_") for part in target.split("."))
+        ]
+        assert not private or name == "utils._sklearn", (name, private)
+
+
+def test_import_is_light():
+    code = (
+        "import sys, skpriv; dir(skpriv); heavy = {'numba', 'torch', 'matplotlib', "
+        "'pandas', 'pynndescent'} & set(sys.modules); assert not heavy, heavy"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_every_public_name_exists():
+    for name in skpriv.__all__:
+        assert getattr(skpriv, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        _ = skpriv.Nothing
