@@ -174,7 +174,7 @@ def memory():
         size = sum(path.stat().st_size for path in Path(folder).iterdir())
         # All shadows from the cache: what is left is the attack's own need.
         tracemalloc.start()
-        with mock.patch.object(_base, "train_model", lambda *_: attack.target_):
+        with mock.patch.object(_base, "train_model", return_value=attack.target_):
             LiRAAttack(estimator, n_shadows=256, cache_dir=folder, random_state=0).fit(
                 X, y
             )
