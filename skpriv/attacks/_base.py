@@ -202,11 +202,12 @@ class ShadowAttack(TargetAttackMixin, CallbackSupportMixin, BaseEstimator):
             max_subtasks=self.n_shadows, sequential_subtasks=False
         ).call_on_fit_task_begin(estimator=self, X=X, y=y)
 
+        nearest = self._search_neighbors(X, codes)
         signals, saturated, models = self._ask_shadows(
-            X, codes, membership, queries, seeds, progress
+            X, codes, membership, queries, seeds, nearest, progress
         )
         self.target_ = self._find_target(X, codes, target_seed)
-        self.target_signals_, _ = queries.ask(self.target_, X, codes)
+        self.target_signals_ = self._ask_target(X, codes, queries, nearest)
         self.response_method_ = response_method(self.target_)
         self._warn_label_only()
 
@@ -240,12 +241,21 @@ class ShadowAttack(TargetAttackMixin, CallbackSupportMixin, BaseEstimator):
                     "False with cache_dir."
                 )
 
-    def _ask_shadows(self, X, codes, membership, queries, seeds, progress):
+    def _search_neighbors(self, X, codes):
+        """Search the neighbours of all k-NN shadows; None for other models."""
+        estimator = self._shadow_estimator()
+        if not takes_fast_path(self, estimator):
+            return None
+        return NearestNeighborShadows(estimator, X, codes, n_jobs=self.n_jobs)
+
+    def _ask_shadows(self, X, codes, membership, queries, seeds, nearest, progress):
         """Signals at all shadows, from the cache where it has them."""
         collected = _Collected(membership.shape, self._open_cache(X, codes), membership)
         for shadow in collected.resume():
             self._report(progress, shadow)
-        trained = self._train(collected.missing(), X, codes, membership, queries, seeds)
+        trained = self._train(
+            collected.missing(), X, codes, membership, queries, seeds, nearest
+        )
         models = [None] * len(membership)
         for shadow, signals, saturated, model in trained:
             collected.add(shadow, signals, saturated)
@@ -255,12 +265,11 @@ class ShadowAttack(TargetAttackMixin, CallbackSupportMixin, BaseEstimator):
             self._report(progress, shadow)
         return collected.signals, collected.saturated, models
 
-    def _train(self, shadows, X, codes, membership, queries, seeds):
-        estimator = self._shadow_estimator()
-        if not takes_fast_path(self, estimator):
+    def _train(self, shadows, X, codes, membership, queries, seeds, nearest):
+        if nearest is None:
             return train_shadows(
                 shadows,
-                estimator,
+                self._shadow_estimator(),
                 X,
                 codes,
                 membership,
@@ -269,14 +278,15 @@ class ShadowAttack(TargetAttackMixin, CallbackSupportMixin, BaseEstimator):
                 n_jobs=self.n_jobs,
                 keep=self.store_models,
             )
-        shadows = list(shadows)
-        if not shadows:
-            return ()
-        nearest = NearestNeighborShadows(estimator, X, codes, n_jobs=self.n_jobs)
         return (
             (shadow, *nearest.signals(membership[shadow], queries), None)
             for shadow in shadows
         )
+
+    def _ask_target(self, X, codes, queries, nearest):
+        if nearest is not None and self.target is None:
+            return nearest.signals(np.ones(codes.size, dtype=bool), queries)[0]
+        return queries.ask(self.target_, X, codes)[0]
 
     def _report(self, progress, shadow):
         task = progress.subcontext(task_name="shadow", task_id=shadow)

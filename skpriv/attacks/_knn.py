@@ -9,7 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
 from skpriv.attacks._signals import signals_from_probabilities, votes
 
-_MISSED = 1e-4
+_MISSED = 1e-6
 
 
 @njit(cache=True)
@@ -72,7 +72,7 @@ class NearestNeighborShadows:
     """All k-NNs on subsets of the same records.
 
     The list of a row's neighbours, among all records, is searched once, and long
-    enough that a random half holds the k nearest in all but one in 10,000 cases;
+    enough that a random half holds the k nearest in all but one in a million cases;
     these few are searched for again, among the half. Records at equal distance are
     taken in the order of that list.
 
@@ -120,11 +120,26 @@ class NearestNeighborShadows:
         rows = np.flatnonzero(found < k)
         if rows.size:
             counts[rows] = self._search_again(rows, members, counts.shape[1])
-        n_votes, pseudo_votes = votes(self._model, queries.smoothing, np.float64)
+        some, which = self._distinct(counts)
         signals, saturated = signals_from_probabilities(
-            counts / k, self._y, n_votes, pseudo_votes, queries.kind
+            counts[some] / k,
+            self._y[some],
+            *votes(self._model, queries.smoothing, np.float64),
+            queries.kind,
         )
-        return signals.astype(np.float32), saturated
+        return signals.astype(np.float32)[which], saturated[which]
+
+    def _distinct(self, counts):
+        """Rows of which no two agree in votes and label, and which each row is.
+
+        Few votes make few different rows, and the logarithms are what takes time.
+        """
+        n_codes = (self._model.n_neighbors + 1.0) ** counts.shape[1]
+        if n_codes * counts.shape[1] > 2**53:
+            return (np.arange(self._y.size),) * 2
+        base = float(self._model.n_neighbors + 1)
+        codes = counts @ base ** np.arange(counts.shape[1]) + n_codes * self._y
+        return np.unique(codes, return_index=True, return_inverse=True)[1:]
 
     def _search_again(self, rows, members, n_classes):
         model = self._model

@@ -80,22 +80,17 @@ def pair_shadows(signals, membership):
     inside, outside : ndarray of shape (n_rows, n_records), dtype float64
         NaN where a record has fewer shadows on the side than there are rows.
     places : ndarray of shape (n_shadows, n_records)
-        The row of `inside` or `outside` that a shadow's signal went to.
+        The row that a shadow's signal went to, of `inside` and `outside` one upon
+        the other.
     """
-    places = np.where(
-        membership,
-        np.cumsum(membership, axis=0, dtype=np.int32),
-        np.cumsum(~membership, axis=0, dtype=np.int32),
-    )
-    places -= 1
-    n_rows = int(places.max()) + 1
-    sides = []
-    for side in (membership, ~membership):
-        paired = np.full((n_rows, signals.shape[1]), np.nan)
-        shadows, records = np.nonzero(side)
-        paired[places[shadows, records], records] = signals[shadows, records]
-        sides.append(paired)
-    return *sides, places
+    n_shadows = len(membership)
+    n_inside = np.cumsum(membership, axis=0, dtype=np.intp)
+    n_outside = np.arange(1, n_shadows + 1)[:, np.newaxis] - n_inside
+    n_rows = int(max(n_inside[-1].max(), n_outside[-1].max()))
+    places = np.where(membership, n_inside, n_outside + n_rows) - 1
+    paired = np.full((2 * n_rows, signals.shape[1]), np.nan)
+    np.put_along_axis(paired, places, signals, axis=0)
+    return paired[:n_rows], paired[n_rows:], places
 
 
 class VariancePrior:
@@ -187,13 +182,13 @@ def record_variances(moments, prior, variance):
         signals.
     """
     dof = np.maximum(moments.n - 1, 0)
-    pooled = prior.pooled[:, np.newaxis]
-    if variance == "pooled":
-        values = np.broadcast_to(pooled, moments.ss.shape)
-    elif variance == "record":
+    if variance == "record":
         values = np.full(moments.ss.shape, np.nan)
         np.divide(moments.ss, dof, out=values, where=dof > 0)
+    elif variance == "pooled":
+        values = np.broadcast_to(prior.pooled[:, np.newaxis], moments.ss.shape)
     else:
+        pooled = prior.pooled[:, np.newaxis]
         share = 1 / (1 + dof / prior.weight[:, np.newaxis])
         own = moments.ss / np.maximum(dof, 1)
         values = share * pooled + (1 - share) * own
@@ -257,8 +252,8 @@ def leave_pair_out(signals, membership, *, mode, variance, batches):
         fewer than two signals of a side are left.
     """
     priors = VariancePrior(), VariancePrior()
-    for batch in batches:
-        _, sides, left = _without_each_pair(signals[:, batch], membership[:, batch])
+    for batch in batches if variance != "record" else ():
+        _, _, left = _without_each_pair(signals[:, batch], membership[:, batch])
         for prior, moments_left in zip(priors, left, strict=True):
             prior.gather(moments_left)
     for batch in batches:
@@ -278,12 +273,8 @@ def leave_pair_out(signals, membership, *, mode, variance, batches):
         yield (
             batch,
             *(
-                np.where(
-                    membership[:, batch],
-                    np.take_along_axis(inside, places, axis=0),
-                    np.take_along_axis(outside, places, axis=0),
-                )
-                for inside, outside in zip(*results, strict=True)
+                np.take_along_axis(np.concatenate(sides), places, axis=0)
+                for sides in zip(*results, strict=True)
             ),
         )
 

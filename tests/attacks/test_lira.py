@@ -348,8 +348,10 @@ def test_progress_is_reported_shadow_by_shadow(n_jobs):
 
 
 def test_failing_shadow_raises_its_own_error():
-    with pytest.raises(ValueError, match="n_samples_fit = 75"):
+    with pytest.raises(ValueError, match="n_neighbors is 80, but a shadow has only 75"):
         LiRAAttack(KNeighborsClassifier(80), n_shadows=6).fit(X, Y)
+    with pytest.raises(ValueError, match="n_samples_fit = 75"):
+        LiRAAttack(KNeighborsClassifier(80, weights="distance"), n_shadows=6).fit(X, Y)
 
 
 @pytest.mark.parametrize(
