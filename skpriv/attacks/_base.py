@@ -9,7 +9,6 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import (
-    _safe_indexing,
     check_array,
     check_consistent_length,
     check_random_state,
@@ -31,7 +30,13 @@ from skpriv.attacks._shadows import (
 )
 from skpriv.attacks._signals import response_method
 from skpriv.base import RecordScorerMixin
-from skpriv.utils._sklearn import HasMethods, Interval, StrOptions, fit_context
+from skpriv.utils._sklearn import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    fit_context,
+    safe_indexing,
+)
 
 
 class TargetAttackMixin(RecordScorerMixin):
@@ -137,7 +142,7 @@ class TargetAttackMixin(RecordScorerMixin):
         if not known.all():
             rows = np.flatnonzero(~known)
             codes = self._label_codes(labels[rows])
-            scores[rows] = self._score_new_rows(_safe_indexing(X, rows), codes)
+            scores[rows] = self._score_new_rows(safe_indexing(X, rows), codes)
         return scores
 
     def _label_codes(self, y):

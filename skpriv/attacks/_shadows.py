@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
 from skpriv.attacks._signals import model_signals
-from skpriv.utils._sklearn import set_random_states
+from skpriv.utils._sklearn import safe_indexing, set_random_states
 
 _NOISY_QUERIES = 4
 _LARGEST_SEED = np.iinfo(np.int32).max
@@ -201,7 +201,7 @@ def train_shadow(shadow, estimator, X, y, members, queries, seed, keep):
     """
     rows = np.flatnonzero(members)
     labels = queries.classes[y[rows]]
-    model = train_model(estimator, _safe_indexing(X, rows), labels, seed)
+    model = train_model(estimator, safe_indexing(X, rows), labels, seed)
     return shadow, *queries.ask(model, X, y), model if keep else None
 
 

@@ -9,7 +9,6 @@ from sklearn.base import clone
 from sklearn.metrics import f1_score
 from sklearn.utils import (
     Bunch,
-    _safe_indexing,
     check_array,
     check_consistent_length,
     check_random_state,
@@ -19,7 +18,13 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from skpriv.attacks._rows import as_rows
 from skpriv.attacks._shadows import draw_seeds, train_model
-from skpriv.utils._sklearn import HasMethods, Interval, StrOptions, validate_params
+from skpriv.utils._sklearn import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    safe_indexing,
+    validate_params,
+)
 
 
 @validate_params(
@@ -125,7 +130,7 @@ def _ranked(scores, order, rng):
 def _macro_f1(estimator, X, y, rows, X_test, y_test, seed):
     if np.unique(y[rows]).size < 2:
         return np.nan
-    model = train_model(estimator, _safe_indexing(X, rows), y[rows], seed)
+    model = train_model(estimator, safe_indexing(X, rows), y[rows], seed)
     return f1_score(y_test, model.predict(X_test), average="macro", zero_division=0)
 
 
@@ -192,7 +197,7 @@ def onion_effect(attack, X, y, *, fraction=0.1):
     n_removed = max(1, round(fraction * y.size))
     order = np.argsort(-ranked_by, kind="stable")
     removed, kept = np.sort(order[:n_removed]), np.sort(order[n_removed:])
-    _, after = _exposure_twice(clone(attack).fit(_safe_indexing(X, kept), y[kept]))
+    _, after = _exposure_twice(clone(attack).fit(safe_indexing(X, kept), y[kept]))
     change = after - before[kept]
     return Bunch(
         removed=removed,

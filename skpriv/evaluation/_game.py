@@ -7,7 +7,6 @@ from sklearn.base import clone
 from sklearn.model_selection import check_cv
 from sklearn.utils import (
     Bunch,
-    _safe_indexing,
     check_consistent_length,
     check_random_state,
     column_or_1d,
@@ -19,7 +18,7 @@ from skpriv.attacks._rows import as_rows
 from skpriv.attacks._shadows import complementary_halves, draw_seeds, train_model
 from skpriv.metrics import attack_report
 from skpriv.metrics._scorers import score_rows
-from skpriv.utils._sklearn import HasMethods, Interval, validate_params
+from skpriv.utils._sklearn import HasMethods, Interval, safe_indexing, validate_params
 
 _COMMON = {
     "attack": [HasMethods(["fit", "score_samples"])],
@@ -174,7 +173,7 @@ def _play(attack, X, y, membership, used, fprs, n_jobs, rng):
 
 def _score_round(attack, X, y, members, seed):
     rows = np.flatnonzero(members)
-    inside = _safe_indexing(X, rows)
+    inside = safe_indexing(X, rows)
     if not hasattr(attack, "target"):
         return score_rows(clone(attack).fit(inside, y[rows]), X, y)
     target = train_model(shadow_estimator_of(attack), inside, y[rows], seed)

@@ -6,6 +6,7 @@ When scikit-learn moves one of them, this is the file to mend.
 from sklearn.base import _fit_context as fit_context
 from sklearn.ensemble._base import _set_random_states as set_random_states
 from sklearn.utils import _align_api_if_sparse as align_sparse_api
+from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._chunking import get_chunk_n_rows
 from sklearn.utils._metadata_requests import _MetadataRequester as MetadataRequester
 from sklearn.utils._openmp_helpers import (
@@ -29,6 +30,7 @@ __all__ = [
     "effective_n_threads",
     "fit_context",
     "get_chunk_n_rows",
+    "safe_indexing",
     "set_random_states",
     "validate_params",
 ]
