@@ -140,6 +140,30 @@ class LiRAAttack(ShadowAttack):
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
 
+    See Also
+    --------
+    WaKAAttack : The exact likelihood ratio of a k-NN, without shadows.
+    RMIAAttack : For when shadows must be few.
+
+    Notes
+    -----
+    A k-NN with equal votes is not refitted: one search of neighbours serves all
+    shadows. Records at equal distance count in the order of that search.
+
+    Shadows are trained by joblib, which also spreads them over the machines of a Dask
+    cluster. Only the signals come back, and are cached where ``fit`` runs::
+
+        from dask.distributed import Client
+        from joblib import parallel_config
+
+        client = Client("tcp://scheduler:8786")  # or Client() for this machine
+        with parallel_config("dask"):
+            attack.fit(X, y)
+
+    The workers need the packages that the estimator comes from. Results are the same
+    bits on any backend, but for networks of torch in threads, which share one source
+    of random numbers; train those in processes.
+
     References
     ----------
     Carlini, Chien, Nasr, Song, Terzis and Tramèr, "Membership inference attacks from
