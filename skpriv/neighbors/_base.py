@@ -63,6 +63,8 @@ class KNNScorer(RecordScorerMixin, BaseEstimator):
         "n_jobs": [Integral, None],
     }
     _mismatch_sign = -1.0
+    # A record pushes out one that stands a rank beyond its neighbourhood of others.
+    _ranks_beyond = 1
     # Whether records beyond the ranking have a value, or none.
     _share_rest = False
 
@@ -129,11 +131,11 @@ class KNNScorer(RecordScorerMixin, BaseEstimator):
 
     def _fit_search(self, X):
         self.n_samples_fit_ = n = X.shape[0]
-        n_ranks = min(self._n_ranks(n), n)
-        self._n_ranks_wanted = n if n_ranks >= n - 1 else n_ranks
-        self.neighborhood_ = min(self._n_ranks_wanted, self._reach(X))
-        whole = self.neighborhood_ >= n - 1
-        self.truncation_bound_ = 0.0 if whole else self._bound(self.neighborhood_)
+        n_ranks = min(self._n_ranks(n), self._reach(X) - self._ranks_beyond)
+        whole = n_ranks >= n - 1
+        self.neighborhood_ = n if whole else n_ranks
+        self.truncation_bound_ = 0.0 if whole else self._bound(n_ranks)
+        self._n_ranks_wanted = n if whole else n_ranks + self._ranks_beyond
         self._search = make_search(
             X,
             self._n_ranks_wanted,
@@ -148,10 +150,11 @@ class KNNScorer(RecordScorerMixin, BaseEstimator):
     def _reach(self, X):
         """Return how many neighbours, at least, each training row can have."""
         if not self._is_graph(X):
-            return X.shape[0]
-        lengths = np.diff(X.indptr) - (_stored_diagonal(X))
+            return X.shape[0] + self._ranks_beyond
+        lengths = np.diff(X.indptr) - _stored_diagonal(X)
         self._check_reach(lengths)
-        return int(lengths.min())
+        complete = lengths.min() >= X.shape[0] - 1
+        return int(lengths.min()) + self._ranks_beyond * complete
 
     def _is_graph(self, X):
         return self.metric == "precomputed" and sp.issparse(X)

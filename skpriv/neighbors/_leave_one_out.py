@@ -58,7 +58,7 @@ class KNNLeaveOneOutScorer(KNNScorer):
         How neighbours are found.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, if `X` has them.
 
     See Also
@@ -96,7 +96,7 @@ class KNNLeaveOneOutScorer(KNNScorer):
         self.n_jobs = n_jobs
 
     def _n_ranks(self, n_records):
-        return self.n_neighbors + 1
+        return self.n_neighbors
 
     def _bound(self, n_ranks):
         return 0.0

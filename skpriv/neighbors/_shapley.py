@@ -89,7 +89,7 @@ class KNNShapleyScorer(KNNScorer):
         How neighbours are found.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, if `X` has them.
 
     See Also
@@ -126,6 +126,7 @@ class KNNShapleyScorer(KNNScorer):
         "task": [StrOptions({"auto", "classification", "regression"})],
         "random_state": ["random_state"],
     }
+    _ranks_beyond = 0
     _share_rest = True
 
     def __init__(

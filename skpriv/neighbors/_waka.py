@@ -124,7 +124,7 @@ class WaKAScorer(KNNScorer):
         How neighbours are found.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, if `X` has them.
 
     See Also

@@ -1,0 +1,31 @@
+"""Configuration of the documentation, for Sphinx."""
+
+import skpriv
+
+project = "skpriv"
+author = "The skpriv developers"
+copyright = f"2026, {author}"
+release = version = skpriv.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+]
+myst_enable_extensions = ["dollarmath", "deflist"]
+myst_heading_anchors = 3
+exclude_patterns = ["_build"]
+templates_path = ["_templates"]
+
+autosummary_generate = True
+numpydoc_class_members_toctree = False
+# scikit-learn's methods (metadata routing among them) are documented there.
+numpydoc_show_class_members = False
+
+html_theme = "alabaster"
+html_theme_options = {
+    "description": "Which training records does a model expose, and how much?",
+    "page_width": "1100px",
+}

@@ -1,0 +1,150 @@
+"""Encode a table's columns as features for a model that measures distances."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+
+from skpriv.datasets._columns import MAX_CATEGORIES, MISSING, Column, describe_columns
+from skpriv.datasets._errors import TableError, check_column
+from skpriv.datasets._label import class_codes
+from skpriv.utils._optional import import_optional
+
+
+@dataclass(frozen=True)
+class EncodedTable:
+    """A table as a model sees it.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_records, n_features), dtype float64
+    y : ndarray of shape (n_records,), dtype intp
+        The class of each record, a place in `classes`.
+    classes : list of str
+    label : str
+        The name of the label column.
+    columns : list of Column
+        The other columns, left out ones included, dropped ones not.
+    encoder : ColumnTransformer
+        Fitted; turns another table with these columns into features.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    classes: list[str]
+    label: str
+    columns: list[Column]
+    encoder: ColumnTransformer
+
+
+def encode_table(table, label, drop=()):
+    """Part a table into features and classes.
+
+    Parameters
+    ----------
+    table : DataFrame of shape (n_records, n_columns)
+    label : str
+        The column of the classes.
+    drop : sequence of str, default=()
+        Columns to leave out.
+
+    Returns
+    -------
+    encoded : EncodedTable
+
+    Raises
+    ------
+    TableError
+        If a column is not there, the label is no set of classes, or no other column
+        says anything.
+    """
+    names = list(table.columns)
+    for name in (label, *drop):
+        check_column(name, names)
+    if label in drop:
+        raise TableError(f"the label column {label!r} cannot be left out")
+    y, classes = class_codes(table[label])
+    features = table.drop(columns=[label, *drop])
+    columns = describe_columns(features)
+    used = [column for column in columns if column.left_out is None]
+    if not used:
+        why = ", ".join(f"{column.name!r} is {column.left_out}" for column in columns)
+        raise TableError(
+            f"no column but the label {label!r} can be used" + (why and f": {why}")
+        )
+    encoder = table_encoder(columns)
+    X = encoder.fit_transform(features)
+    return EncodedTable(X, y, classes, label, columns, encoder)
+
+
+def table_encoder(columns):
+    """Return an encoder for a table with these columns.
+
+    Numbers and dates are scaled to zero mean and unit variance. Where one is missing
+    it takes the median, and a feature of 0 and 1 says so. A category becomes one
+    feature of 0 and 1 for each value, "missing" being a value; of more than 50 values
+    the 49 most frequent have one each and the others share one. A value that comes up
+    after fitting is one of the others, or, where there are none, 0 in all features.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+
+    Returns
+    -------
+    encoder : ColumnTransformer
+        Not fitted. It takes a DataFrame and returns float64 features.
+    """
+    numbers = make_pipeline(_converter(_as_numbers), *_scale_and_impute())
+    dates = make_pipeline(_converter(_as_days), *_scale_and_impute())
+    categories = make_pipeline(
+        _converter(_as_text),
+        OneHotEncoder(
+            max_categories=MAX_CATEGORIES,
+            handle_unknown="infrequent_if_exist",
+            sparse_output=False,
+        ),
+    )
+    by_kind = {"number": numbers, "date": dates, "category": categories}
+    parts = []
+    for kind, part in by_kind.items():
+        names = [c.name for c in columns if c.kind == kind and c.left_out is None]
+        if names:
+            parts.append((kind, part, names))
+    return ColumnTransformer(parts, sparse_threshold=0, verbose_feature_names_out=False)
+
+
+def _converter(function):
+    return FunctionTransformer(function, feature_names_out="one-to-one")
+
+
+def _scale_and_impute():
+    # Scaled first, so that the rare 1 of an indicator is not blown up.
+    return StandardScaler(), SimpleImputer(strategy="median", add_indicator=True)
+
+
+def _as_numbers(table):
+    return table.astype(float)
+
+
+def _as_days(table):
+    pandas = import_optional("pandas", extra="report")
+    day = pandas.Timedelta(days=1)
+    # Nanoseconds, finer than any use here, would end in the year 2262.
+    start = pandas.Timestamp("1970-01-01", tz="UTC").as_unit("us")
+
+    def days(column):
+        if pandas.api.types.is_timedelta64_dtype(column):
+            return column / day
+        dates = pandas.to_datetime(column, utc=True, format="ISO8601")
+        return (dates.dt.as_unit("us") - start) / day
+
+    return table.apply(days)
+
+
+def _as_text(table):
+    text = table.apply(lambda column: column.astype(object).map(str))
+    return text.astype(object).mask(table.isna(), MISSING)

@@ -1,0 +1,160 @@
+"""Reports as JSON and CSV, in files that are whole or not there."""
+
+import csv
+import io
+import json
+import os
+from contextlib import contextmanager
+from pathlib import Path
+from secrets import token_hex
+
+
+class OutputError(OSError):
+    """A file cannot be written; the message is one line that names it."""
+
+
+def to_json(report):
+    """Return a report, without its columns of records, as JSON.
+
+    Parameters
+    ----------
+    report : dict
+        What `summarise` returned.
+
+    Returns
+    -------
+    text : str
+    """
+    summary = {key: value for key, value in report.items() if key != "records"}
+    text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False)
+    return text + "\n"
+
+
+def to_scores_csv(report):
+    """Return every record's scores as CSV, in the order of the table.
+
+    Parameters
+    ----------
+    report : dict
+        What `summarise` returned.
+
+    Returns
+    -------
+    text : str
+        One line of column names, then one line a record.
+    """
+    columns = report["records"]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return text.getvalue()
+
+
+class OutputFiles:
+    """Files that all appear, whole, when the work is done, or not at all.
+
+    A context manager. On entering, an empty temporary file is made beside each file,
+    so that a folder that cannot be written to is found before the work and not after
+    it. On leaving, the temporary files take the places of the files; if an exception
+    is the reason to leave, they are removed and older files stay as they were.
+
+    Parameters
+    ----------
+    paths : sequence of str or path-like
+    inputs : sequence of str or path-like, default=()
+        Files that must not be overwritten.
+
+    Raises
+    ------
+    OutputError
+        On entering, if two paths are the same file, one is an input, a folder or a
+        device, or a file cannot be made. On writing and leaving, if the disk fails.
+    """
+
+    def __init__(self, paths, inputs=()):
+        self.paths = [Path(path) for path in paths]
+        self.inputs = [Path(path) for path in inputs]
+
+    def __enter__(self):
+        self._parts = {}
+        try:
+            for path in self.paths:
+                with _naming(path):
+                    self._open(path)
+        except BaseException:
+            self._discard()
+            raise
+        return self
+
+    def _open(self, path):
+        # The target of a link is replaced, not the link.
+        target = Path(os.path.realpath(path))
+        if target in (part.target for part in self._parts.values()):
+            raise OutputError(f"{path}: is named for two outputs")
+        if target in (Path(os.path.realpath(other)) for other in self.inputs):
+            raise OutputError(f"{path}: is the input, and would be overwritten")
+        if target.exists() and not target.is_file():
+            raise OutputError(f"{path}: is a folder or a device, not a file")
+        if target.exists() and not os.access(target, os.W_OK):
+            raise OutputError(f"{path}: cannot be written: it is read-only")
+        if not target.parent.is_dir():
+            raise OutputError(f"{path}: there is no folder {str(path.parent)!r}")
+        self._parts[path] = _Part(target)
+
+    def write(self, path, text):
+        """Write the text of one of the files.
+
+        Parameters
+        ----------
+        path : str or path-like
+            One of `paths`.
+        text : str
+        """
+        path = Path(path)
+        with _naming(path):
+            self._parts[path].write(text)
+
+    def __exit__(self, exc_type, exc, traceback):
+        try:
+            if exc_type is None:
+                for path, part in self._parts.items():
+                    with _naming(path):
+                        os.replace(part.temporary, part.target)
+        finally:
+            self._discard()
+
+    def _discard(self):
+        for part in self._parts.values():
+            part.temporary.unlink(missing_ok=True)
+
+
+class _Part:
+    """A file to be, and the temporary file that holds its text till then."""
+
+    def __init__(self, target):
+        self.target = target
+        self.temporary = target.with_name(f".{target.name}.{token_hex(4)}.tmp")
+        with open(self.temporary, "x"):
+            pass
+        if target.exists():
+            self.temporary.chmod(target.stat().st_mode & 0o777)
+
+    def write(self, text):
+        with open(self.temporary, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            # A full disk may show only here, and must before the file is replaced.
+            os.fsync(file.fileno())
+
+
+@contextmanager
+def _naming(path):
+    """Raise an operating system's error again as one that names the file."""
+    try:
+        yield
+    except OutputError:
+        raise
+    except OSError as error:
+        reason = error.strerror or error
+        raise OutputError(f"{path}: cannot be written: {reason}") from error

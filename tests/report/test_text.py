@@ -1,0 +1,150 @@
+import pytest
+
+from skpriv.report import format_report
+
+
+def make_score(title, **changes):
+    return {
+        "title": title,
+        "meaning": f"what {title} says",
+        "error_bound": 0.0,
+        "distribution": {
+            "minimum": 0.0,
+            "lower_quartile": 0.0,
+            "median": 0.0,
+            "upper_quartile": 0.0,
+            "maximum": 0.1,
+            "mean": 0.0123456,
+            "zeros": 0.75,
+        },
+        "top_shares": {"1%": 0.2, "10%": None},
+        "by_class": {
+            "no": {
+                "records": 1500,
+                "mean": 0.01,
+                "part_of_records": 0.6,
+                "part_of_sum": 0.25,
+            },
+            "yes": {
+                "records": 1000,
+                "mean": 0.03,
+                "part_of_records": 0.4,
+                "part_of_sum": 0.75,
+            },
+        },
+        **changes,
+    }
+
+
+@pytest.fixture
+def report():
+    column = {"n_missing": 0, "n_distinct": 9, "left_out": None}
+    return {
+        "skpriv": "0",
+        "data": {
+            "source": "people.csv",
+            "records": 2500,
+            "label": "ill",
+            "classes": {"no": 1500, "yes": 1000},
+            "features": 7,
+            "columns": [
+                {"name": "age", "kind": "number", **column, "n_missing": 3},
+                {"name": "job", "kind": "category", **column},
+                {"name": "town", "kind": "category", **column},
+                {"name": "since", "kind": "date", **column},
+                {"name": "id", "kind": "number", **column, "left_out": "identifier"},
+            ],
+        },
+        "model": {
+            "name": "k-nearest neighbours",
+            "n_neighbors": 5,
+            "accuracy": 0.875,
+            "accuracy_by_class": {"no": 1.0, "yes": 0.6875},
+            "most_frequent_class": "no",
+            "part_of_most_frequent_class": 0.6,
+        },
+        "scores": {"waka": make_score("WaKA"), "loo": make_score("leave-one-out")},
+        "most_exposed": [
+            {
+                "record": 1234,
+                "label": "yes",
+                "waka": 0.1,
+                "waka_percentile": 99.98,
+                "loo": 0.2,
+                "loo_percentile": 88.0,
+                "like_neighbors": 0.2,
+            }
+        ],
+        "records": {},
+    }
+
+
+def row_with(text, word):
+    (line,) = [line for line in text.splitlines() if word in line]
+    return line.split()
+
+
+def test_most_exposed_records_are_listed_with_their_scores(report):
+    row = row_with(format_report(report), "1234")
+    assert row == ["1234", "yes", "0.1", "100.0", "0.2", "88.0", "20%"]
+
+
+def test_spread_and_classes_are_listed(report):
+    text = format_report(report)
+    assert "0.01235" in text
+    assert row_with(text, "25.0%") == ["no", "1,500", "0.01", "60.0%", "25.0%"]
+    assert text.index("  yes  ") < text.rindex("  no  ")
+
+
+def test_data_and_encoding_are_told(report):
+    text = " ".join(format_report(report).split())
+    assert "people.csv: 2,500 records" in text
+    assert "ill: no 1,500 (60.0%), yes 1,000 (40.0%)" in text
+    assert "1 number scaled, 2 categories one-hot, 1 date scaled" in text
+    assert "missing values marked in age" in text
+    assert "left out as identifier: id" in text
+    assert "gets 87.5% of the labels right" in text
+    assert "always answering no would get 60.0%" in text
+
+
+def test_direction_and_meaning_are_told(report):
+    text = format_report(report)
+    assert "Higher is more exposed" in text
+    assert "WaKA: what WaKA says." in text
+
+
+def test_a_score_that_is_not_exact_says_so(report):
+    assert "of exact" not in format_report(report)
+    report["scores"]["loo"]["error_bound"] = 0.001
+    assert (
+        "what leave-one-out says. Values are within 0.001 of exact."
+        in format_report(report)
+    )
+
+
+def test_lines_are_narrow_and_nothing_trails(report):
+    report["data"]["columns"] *= 40
+    report["most_exposed"][0]["label"] = "a very long label " * 10
+    for line in format_report(report).splitlines():
+        assert len(line) <= 88
+        assert line == line.rstrip()
+
+
+def test_many_classes_are_cut_short(report):
+    part = report["scores"]["waka"]["by_class"]["no"]
+    many = {f"c{i}": {**part, "mean": i} for i in range(30)}
+    report["scores"]["waka"]["by_class"] = many
+    report["data"]["classes"] = dict.fromkeys(many, 50)
+    text = format_report(report)
+    assert "and 24 more" in text
+    assert "the 10 most exposed of 30" in text
+    assert "c20 " in text
+    assert "c19" not in text
+
+
+def test_a_label_cannot_command_the_terminal(report):
+    report["most_exposed"][0]["label"] = "\x1b[31mred\nline"
+    report["data"]["source"] = "\x1b[2J.csv"
+    text = format_report(report)
+    assert "\x1b" not in text
+    assert "\\x1b[31mred\\nline" in text

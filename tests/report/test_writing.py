@@ -1,0 +1,157 @@
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from skpriv.report import OutputError, OutputFiles, to_json, to_scores_csv
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_files_appear_when_the_work_is_done(tmp_path):
+    a, b = tmp_path / "a.json", tmp_path / "b.csv"
+    b.write_text("old")
+    with OutputFiles([a, str(b)]) as files:
+        files.write(a, "new é\n")
+        files.write(str(b), "new")
+        assert not a.exists()
+        assert b.read_text() == "old"
+    assert a.read_bytes() == "new é\n".encode()
+    assert b.read_text() == "new"
+    assert names(tmp_path) == ["a.json", "b.csv"]
+
+
+@pytest.mark.parametrize("reason", [ValueError, KeyboardInterrupt])
+def test_work_that_fails_leaves_old_files_and_no_new_ones(tmp_path, reason):
+    a, b = tmp_path / "a", tmp_path / "b"
+    b.write_text("old")
+
+    def work():
+        with OutputFiles([a, b]) as files:
+            files.write(a, "new")
+            files.write(b, "new")
+            raise reason
+
+    with pytest.raises(reason):
+        work()
+    assert names(tmp_path) == ["b"]
+    assert b.read_text() == "old"
+
+
+def open_outputs(*paths, inputs=()):
+    with OutputFiles(paths, inputs):
+        raise AssertionError("the work was begun")
+
+
+def test_unusable_outputs_are_refused_before_the_work(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to("in.csv")
+    good, data = tmp_path / "good", tmp_path / "in.csv"
+    data.write_text("data")
+    for bad, fault in [
+        (tmp_path / "none" / "a", "there is no folder"),
+        (data / "a", "there is no folder"),
+        (tmp_path / "folder", "is a folder or a device"),
+        ("/dev/null", "is a folder or a device"),
+        (good, "is named for two outputs"),
+        (data, "is the input"),
+        (tmp_path / "link", "is the input"),
+        (tmp_path / ("n" * 300), "cannot be written"),
+    ]:
+        with pytest.raises(OutputError, match=fault) as caught:
+            open_outputs(good, bad, inputs=[data])
+        assert str(bad) in str(caught.value)
+        assert names(tmp_path) == ["folder", "in.csv", "link"]
+    assert data.read_text() == "data"
+
+
+def test_file_that_permissions_protect_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "a"
+    path.write_text("old")
+    # Permissions do not stop root, which may be who runs this.
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with pytest.raises(OutputError, match="it is read-only"):
+        open_outputs(path)
+    assert names(tmp_path) == ["a"]
+
+
+def test_link_stays_and_its_target_is_replaced(tmp_path):
+    (tmp_path / "far").mkdir()
+    link = tmp_path / "link"
+    link.symlink_to("far/file")
+    with OutputFiles([link]) as files:
+        files.write(link, "new")
+    assert link.is_symlink()
+    assert (tmp_path / "far" / "file").read_text() == "new"
+
+
+def test_new_files_have_usual_permissions_and_old_ones_keep_theirs(tmp_path):
+    usual, old, new = (tmp_path / name for name in ("usual", "old", "new"))
+    usual.touch()
+    old.touch()
+    old.chmod(0o640)
+    with OutputFiles([old, new]):
+        pass
+    assert new.stat().st_mode == usual.stat().st_mode
+    assert old.stat().st_mode & 0o777 == 0o640
+
+
+def test_full_disk_is_named_and_leaves_nothing(tmp_path):
+    # A limit on the size of files stands in for a full disk.
+    work = """if True:
+        import resource, sys
+        from skpriv.report import OutputError, OutputFiles
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+        try:
+            with OutputFiles(sys.argv[1:]) as files:
+                files.write(sys.argv[1], "x" * 999)
+                files.write(sys.argv[2], "x" * 100_000)
+        except OutputError as error:
+            print(error)
+    """
+    pytest.importorskip("resource")
+    paths = [str(tmp_path / "a"), str(tmp_path / "b")]
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", work, *paths], capture_output=True, text=True
+    )
+    assert done.stdout == f"{paths[1]}: cannot be written: File too large\n"
+    assert done.returncode == 0, done.stderr
+    assert names(tmp_path) == []
+
+
+def test_replacing_that_fails_is_named_and_leaves_nothing(tmp_path, monkeypatch):
+    def fail(source, target):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", fail)
+
+    def work():
+        with OutputFiles([tmp_path / "a"]) as files:
+            files.write(tmp_path / "a", "new")
+
+    with pytest.raises(OutputError, match="a: cannot be written: No space left"):
+        work()
+    assert names(tmp_path) == []
+
+
+def test_json_has_all_but_the_records():
+    report = {"data": {"label": "é", "x": None}, "records": {"record": [1]}}
+    assert json.loads(to_json(report)) == {"data": {"label": "é", "x": None}}
+
+
+def test_json_refuses_what_is_no_json():
+    with pytest.raises(ValueError, match="JSON compliant"):
+        to_json({"x": float("nan")})
+
+
+def test_scores_csv_reads_back_to_the_last_bit():
+    records = {"record": [1, 2], "label": ['a,"b"\nc', "é"], "waka": [0.1 + 0.2, 1e-17]}
+    rows = list(csv.DictReader(io.StringIO(to_scores_csv({"records": records}))))
+    assert [row["label"] for row in rows] == records["label"]
+    assert [float(row["waka"]) for row in rows] == records["waka"]

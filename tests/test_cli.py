@@ -1,0 +1,382 @@
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import skpriv
+from skpriv import cli, datasets, report
+
+
+@pytest.fixture
+def people(tmp_path):
+    """A table with every kind of column, in a folder of its own."""
+    rng = np.random.default_rng(0)
+    n = 120
+    table = pd.DataFrame(
+        {
+            "id": range(n),
+            "age": rng.integers(18, 90, n).astype(float),
+            "job": rng.choice(["clerk", "nurse", "smith"], n),
+            "income": rng.choice(["high", "low"], n),
+        }
+    )
+    table.loc[3, "age"] = np.nan
+    folder = tmp_path / "people"
+    folder.mkdir()
+    table.to_csv(folder / "people.csv", index=False)
+    return folder / "people.csv"
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def read_csv(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def assert_one_line_fault(capsys, fault, code):
+    out, err = capsys.readouterr()
+    assert code == 2
+    assert out == ""
+    assert err.count("\n") == 1
+    assert err.startswith("skpriv")
+    assert ": error: " in err
+    assert fault in err
+
+
+def test_audit_of_the_bundled_data_prints_a_report(capsys):
+    assert cli.main(["audit"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert "569 records" in out
+    for scorer in report.SCORERS.values():
+        assert scorer.title in out
+    assert "Higher is more exposed" in out
+
+
+def test_audit_of_a_file_agrees_in_all_its_outputs(people, capsys, tmp_path):
+    scores, summary = tmp_path / "scores.csv", tmp_path / "report.json"
+    code = cli.main(
+        [
+            *("audit", str(people), "--label", "income", "--drop", "job", "-k", "3"),
+            *("--top", "4", "--scores", str(scores), "--json", str(summary)),
+        ]
+    )
+    assert code == 0
+    out = capsys.readouterr().out
+    rows, found = read_csv(scores), json.loads(summary.read_text())
+    assert len(rows) == found["data"]["records"] == 120
+    assert found["model"]["n_neighbors"] == 3
+    assert found["skpriv"] == skpriv.__version__
+    by_name = {column["name"]: column for column in found["data"]["columns"]}
+    assert list(by_name) == ["id", "age"]
+    assert by_name["id"]["left_out"] == "identifier"
+
+    labels = pd.read_csv(people)["income"]
+    assert [row["label"] for row in rows] == labels.tolist()
+    waka = np.array([float(row["waka"]) for row in rows])
+    top = found["most_exposed"]
+    assert len(top) == 4
+    assert [t["waka"] for t in top] == sorted(waka, reverse=True)[:4]
+    for entry in top:
+        assert rows[entry["record"] - 1]["label"] == entry["label"]
+        assert waka[entry["record"] - 1] == entry["waka"]
+        assert any(
+            line.split()[:2] == [str(entry["record"]), entry["label"]]
+            for line in out.splitlines()
+        )
+
+
+def test_scores_are_those_of_the_estimators(people, tmp_path):
+    path = tmp_path / "scores.csv"
+    cli.main(["audit", str(people), "--label", "income", "--scores", str(path)])
+    encoded = datasets.encode_table(datasets.read_table(people), "income")
+    expected = skpriv.WaKAScorer(n_neighbors=5).fit(encoded.X, encoded.y).scores_
+    found = [float(row["waka"]) for row in read_csv(path)]
+    np.testing.assert_array_equal(found, expected)
+    assert list(read_csv(path)[0])[::2][1:4] == list(report.SCORERS)
+
+
+def test_parquet_and_csv_give_the_same_scores(people, tmp_path):
+    parquet = tmp_path / "people.parquet"
+    pd.read_csv(people).to_parquet(parquet)
+    for path in (people, parquet):
+        out = tmp_path / f"{path.suffix}.out"
+        cli.main(["audit", str(path), "--label", "income", "--scores", str(out)])
+    assert (tmp_path / ".csv.out").read_bytes() == (
+        tmp_path / ".parquet.out"
+    ).read_bytes()
+
+
+def test_order_of_rows_does_not_matter(people, tmp_path):
+    table = pd.read_csv(people)
+    table = pd.concat([table, table[::2]])  # duplicates, and so ties
+    order = np.random.default_rng(1).permutation(len(table))
+    found = []
+    for name, rows in [("plain", table), ("shuffled", table.iloc[order])]:
+        path, out = tmp_path / f"{name}.csv", tmp_path / f"{name}.out"
+        rows.drop(columns="id").to_csv(path, index=False)
+        cli.main(["audit", str(path), "--label", "income", "--scores", str(out)])
+        found.append(pd.read_csv(out)[list(report.SCORERS)].to_numpy())
+    np.testing.assert_allclose(found[1], found[0][order], atol=1e-12)
+
+
+def test_more_neighbours_than_records_is_an_audit(people, capsys):
+    assert cli.main(["audit", str(people), "--label", "income", "-k", "500"]) == 0
+    assert "k = 500" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [
+        ([], "COMMAND"),
+        (["adit"], "invalid choice: 'adit'"),
+        (["audit", "--label"], "--label: expected one argument"),
+        (["audit", "--model", "knn"], "unrecognized arguments: --model"),
+        (["audit", "--lab", "target"], "audit: error: unrecognized arguments: --lab"),
+        (["audit", "-k", "0"], "--neighbors: '0' is not a whole number from 1"),
+        (["audit", "-k", "2.5"], "--neighbors: '2.5' is not a whole number"),
+        (["audit", "-k", "9" * 5000], "is not a whole number from 1 to 999999999"),
+        (["audit", "--top", "-3"], "--top"),
+        (["audit", "--label", "diagnosys"], "did you mean 'diagnosis'?"),
+        (["audit", "--drop", "mean raduis"], "did you mean 'mean radius'"),
+        (["audit", "--label", "mean area"], "'mean area' is a quantity"),
+        (["audit", "missing.csv", "--label", "y"], "missing.csv: cannot be read: No"),
+        (["audit", "people.xlsx", "--label", "y"], "must end in one of .csv"),
+        (["audit", "--json", "no/such/folder.json"], "there is no folder 'no/such'"),
+        (["audit", "--json", "x", "--scores", "x"], "x: is named for two outputs"),
+        (["audit", "--scores", "/dev/null"], "is a folder or a device"),
+    ],
+)
+def test_fault_in_the_command_line_is_one_line(
+    arguments, fault, capsys, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    assert_one_line_fault(capsys, fault, cli.main(arguments))
+    assert names(tmp_path) == []
+
+
+GOOD = "a,b,y\n1,x,0\n2,z,1\n3,x,1\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (b"", "is empty"),
+        (b"a,y\n", "no records"),
+        (bytes(range(256)) * 20, "is not"),
+        (b"\x1f\x8b\x08junk", "is not UTF-8"),
+        (b"a,a,y\n1,2,0\n3,4,1\n", "'a' is there more than once"),
+        (b"a,b\n1,2\n3,4\n", "no column 'y'"),
+        (b"a,y\n1,0\n2,0\n", "one class only, '0'"),
+        (b"a,y\n1,0\n2,\n3,1\n", "no value in 1 records (the first is record 2)"),
+        (b"a,y\n1,0\n1,1\n1,1\n", "'a' is constant"),
+        (b"y\n0\n1\n1\n", "no column but the label"),
+        (b"a,y\n1,0\ninf,1\n3,1\n", "infinite"),
+        (b"a,y\n" + b"".join(b"1,%d.5\n" % i for i in range(40)), "pandas.cut"),
+        (b'a,y\n1,"0\n', "is not a CSV file"),
+        (b"a,y\n1,0,7\n2,1,8\n", "more values than there are column names"),
+        (b'"a\nb",Y\n1,0\n', "no column 'y'"),
+    ],
+)
+def test_fault_in_a_file_is_one_line_and_writes_nothing(
+    content, fault, capsys, tmp_path
+):
+    path = tmp_path / "t.csv"
+    path.write_bytes(content)
+    code = cli.main(
+        ["audit", str(path), "--label", "y", "--json", str(tmp_path / "report.json")]
+    )
+    assert_one_line_fault(capsys, fault, code)
+    assert names(tmp_path) == ["t.csv"]
+
+
+def test_a_file_needs_its_label_named(people, capsys):
+    code = cli.main(["audit", str(people)])
+    assert_one_line_fault(capsys, "--label is needed: name the column", code)
+
+
+def test_a_folder_is_no_file(tmp_path, capsys):
+    (tmp_path / "t.csv").mkdir()
+    code = cli.main(["audit", str(tmp_path / "t.csv"), "--label", "y"])
+    assert_one_line_fault(capsys, "is a folder", code)
+
+
+def test_the_input_is_not_overwritten(people, capsys):
+    before = people.read_bytes()
+    code = cli.main(["audit", str(people), "--label", "income", "--json", str(people)])
+    assert_one_line_fault(capsys, "is the input", code)
+    assert people.read_bytes() == before
+
+
+@pytest.fixture
+def unprivileged():
+    """Permissions do not stop root, so that root must be someone else for a while."""
+    if os.geteuid() == 0:
+        os.seteuid(65534)
+        yield
+        os.seteuid(0)
+    else:
+        yield
+
+
+def test_file_that_may_not_be_read_is_one_line(people, capsys, request):
+    people.chmod(0)
+    request.getfixturevalue("unprivileged")
+    code = cli.main(["audit", str(people), "--label", "income"])
+    assert_one_line_fault(capsys, "cannot be read: Permission denied", code)
+
+
+def test_folder_that_may_not_be_written_is_one_line(tmp_path, capsys, request):
+    tmp_path.chmod(0o555)
+    request.getfixturevalue("unprivileged")
+    code = cli.main(["audit", "--json", str(tmp_path / "report.json")])
+    assert_one_line_fault(capsys, "Permission denied", code)
+
+
+def test_disk_that_fills_is_one_line_and_leaves_old_files(
+    people, capsys, tmp_path, monkeypatch
+):
+    def fill(fd):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fill)
+    path = tmp_path / "report.json"
+    path.write_text("old")
+    code = cli.main(["audit", str(people), "--label", "income", "--json", str(path)])
+    assert_one_line_fault(capsys, "report.json: cannot be written: No space", code)
+    assert path.read_text() == "old"
+    assert names(tmp_path) == ["people", "report.json"]
+
+
+@pytest.mark.parametrize(
+    ("error", "fault"),
+    [
+        (MemoryError("Unable to allocate 9 TiB"), "too little memory: Unable to"),
+        (ImportError("pip install 'skpriv[report]'"), "pip install 'skpriv[report]'"),
+    ],
+)
+def test_lack_of_memory_or_of_a_package_is_one_line(
+    error, fault, people, capsys, monkeypatch
+):
+    def fail(n_neighbors, n_records):
+        raise error
+
+    failing = report.AuditScorer("WaKA", "nothing", fail)
+    monkeypatch.setitem(report.SCORERS, "waka", failing)
+    code = cli.main(["audit", str(people), "--label", "income"])
+    assert_one_line_fault(capsys, fault, code)
+
+
+def test_report_names_records_but_shows_none_of_their_data(people, capsys, tmp_path):
+    table = pd.read_csv(people).assign(job="a secret", age=lambda t: t["age"] + 0.125)
+    table.to_csv(people, index=False)
+    outputs = ["--json", str(tmp_path / "j"), "--scores", str(tmp_path / "s")]
+    assert cli.main(["audit", str(people), "--label", "income", *outputs]) == 0
+    for text in (capsys.readouterr().out, *map(read, (tmp_path / "j", tmp_path / "s"))):
+        assert "a secret" not in text
+        assert f"{table['age'][0]}" not in text
+
+
+def read(path):
+    return path.read_text(encoding="utf-8")
+
+
+def test_help_explains_every_option(capsys):
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["audit", "--help"])
+    assert stop.value.code == 0
+    text = " ".join(capsys.readouterr().out.split())
+    for option in ("FILE", "--label", "--drop", "-k", "--top", "--scores", "--json"):
+        assert option in text
+    assert "Higher is more exposed" in text
+    assert "(default: 5)" in text
+    assert "The exit code is 0" in text
+
+
+def test_every_option_has_a_help_text():
+    parser = cli._make_parser()
+    (commands,) = (a for a in parser._actions if a.choices)
+    for action in commands.choices["audit"]._actions:
+        assert action.help
+
+
+def run(*arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "skpriv", *arguments], text=True, **options
+    )
+
+
+def test_version_and_help_are_there_without_heavy_imports():
+    code = (
+        "import sys; from skpriv.cli import main\n"
+        "try: main(['--version'])\n"
+        "except SystemExit: pass\n"
+        "print(sorted({'numpy', 'pandas', 'sklearn', 'numba'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.splitlines() == [f"skpriv {skpriv.__version__}", "[]"]
+
+
+def test_module_is_the_command_and_faults_set_the_exit_code():
+    done = run("audit", "none.csv", "--label", "y", capture_output=True)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("skpriv audit: error: none.csv: cannot be read")
+    assert done.stderr.count("\n") == 1
+
+
+def test_interruption_says_so_and_leaves_nothing(tmp_path):
+    table, output = tmp_path / "t.csv", tmp_path / "report.json"
+    os.mkfifo(table)
+    command = [sys.executable, "-m", "skpriv", "audit", str(table), "--label", "y"]
+    process = subprocess.Popen(
+        [*command, "--json", str(output)], stderr=subprocess.PIPE, text=True
+    )
+    # Opening waits until the command is reading.
+    with open(table, "w"):
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err == "skpriv: interrupted\n"
+    assert names(tmp_path) == ["t.csv"]
+
+
+def test_reader_that_leaves_early_is_no_fault():
+    done = run("audit", "--top", "500", stdout=closed_pipe(), stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def closed_pipe():
+    reading, writing = os.pipe()
+    os.close(reading)
+    return writing
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+def test_report_that_cannot_be_printed_is_one_line():
+    with open("/dev/full", "w") as full:
+        done = run("audit", stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "the report cannot be printed: No space left" in done.stderr
+
+
+def test_names_that_the_terminal_cannot_show_are_replaced(people):
+    text = people.read_text().replace("high", "é")
+    people.write_text(text, encoding="utf-8")
+    done = run(
+        *("audit", str(people), "--label", "income"),
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "income: low" in done.stdout
