@@ -7,7 +7,7 @@ the longer side of a record that is in more shadows than not or the reverse, cou
 in the moments only; the shorter side holds NaN there.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import log_ndtr, polygamma
@@ -22,8 +22,7 @@ VARIANCES = ("auto", "record", "pooled")
 _SMALLEST_VARIANCE = 1e-12
 
 
-@dataclass
-class Moments:
+class Moments(NamedTuple):
     """Number, mean and sum of squares about the mean, of each record."""
 
     n: np.ndarray
@@ -325,7 +324,7 @@ def target_scores(values, signals, membership, *, mode, variance, batches):
 
 
 def _one_row(values):
-    return Moments(*(part[np.newaxis] for part in (values.n, values.mean, values.ss)))
+    return Moments(*(part[np.newaxis] for part in values))
 
 
 def hit_counts(margins, membership):

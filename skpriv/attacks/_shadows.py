@@ -99,14 +99,16 @@ class Queries:
         """
         total, saturated, n_queries = 0.0, False, 0
         for rows in augmented(X, self.augmentations, self.seed):
-            signals, at_bound = model_signals(
-                model,
-                rows,
-                y,
-                self.classes,
-                kind=self.kind,
-                smoothing=self.smoothing,
-            )
+            # Even to predict, a network draws from the random state.
+            with _seeded_torch(self.seed):
+                signals, at_bound = model_signals(
+                    model,
+                    rows,
+                    y,
+                    self.classes,
+                    kind=self.kind,
+                    smoothing=self.smoothing,
+                )
             total, saturated = total + signals, saturated | at_bound
             n_queries += 1
         return (total / n_queries).astype(np.float32), saturated
