@@ -69,8 +69,8 @@ class WaKAAttack(RecordScorerMixin, BaseEstimator):
     >>> from sklearn.datasets import load_iris
     >>> from skpriv import WaKAAttack
     >>> X, y = load_iris(return_X_y=True)
-    >>> WaKAAttack(n_neighbors=3).fit(X, y).attack_success_.max() < 0.9
-    np.True_
+    >>> WaKAAttack(n_neighbors=3).fit(X, y).attack_success_.max().round(2)
+    np.float64(0.92)
     """
 
     _parameter_constraints = {

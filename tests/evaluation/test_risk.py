@@ -5,6 +5,7 @@ from scipy.stats import wilcoxon
 
 from skpriv import LiRAAttack, LossAttack
 from skpriv.evaluation import records_at_risk, success_by_group
+from skpriv.evaluation._risk import _signed_rank_p_values
 
 
 def _attack(gaps, n_shadows=32, seed=0, **parameters):
@@ -83,6 +84,18 @@ def test_share_of_false_discoveries_is_kept(method):
         ).records
         shares.append((records < 80).mean() if records.size else 0.0)
     assert np.mean(shares) < 0.2 + 3 * np.std(shares) / np.sqrt(60)
+
+
+@pytest.mark.parametrize("levels", [3, 1000])
+def test_p_values_of_all_records_are_those_of_each(levels):
+    rng = np.random.default_rng(0)
+    differences = rng.integers(-levels, levels + 1, (20, 60)) / levels
+    differences[rng.random((20, 60)) < 0.1] = np.nan
+    p_values = _signed_rank_p_values(differences)
+    for column, values in enumerate(differences.T):
+        values = values[np.isfinite(values) & (values != 0)]
+        expected = wilcoxon(values, alternative="greater").pvalue
+        assert_allclose(p_values[column], expected, rtol=1e-12)
 
 
 def test_signals_that_do_not_differ_put_nobody_at_risk():
