@@ -5,8 +5,10 @@ from importlib import import_module
 __version__ = "0.1.0.dev0"
 
 _HOME = {
+    "GLSScorer": "skpriv.leverage",
     "KNNLeaveOneOutScorer": "skpriv.neighbors",
     "KNNShapleyScorer": "skpriv.neighbors",
+    "LeverageAttack": "skpriv.attacks",
     "LiRAAttack": "skpriv.attacks",
     "LossAttack": "skpriv.attacks",
     "RMIAAttack": "skpriv.attacks",
@@ -15,8 +17,10 @@ _HOME = {
 }
 
 __all__ = [
+    "GLSScorer",
     "KNNLeaveOneOutScorer",
     "KNNShapleyScorer",
+    "LeverageAttack",
     "LiRAAttack",
     "LossAttack",
     "RMIAAttack",

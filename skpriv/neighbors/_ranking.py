@@ -140,6 +140,8 @@ def _keep(records, tied, n, exclude, n_keep):
     Returns how many are left, at the front of both arrays, and how many of the n
     were looked at.
     """
+    if exclude < 0 and n_keep >= n:
+        return n, n
     kept = 0
     join = False
     for i in range(n):

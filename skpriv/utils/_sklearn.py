@@ -19,6 +19,7 @@ from sklearn.utils._param_validation import (
     StrOptions,
     validate_params,
 )
+from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 
 __all__ = [
     "HasMethods",
@@ -27,6 +28,7 @@ __all__ = [
     "MetadataRequester",
     "StrOptions",
     "align_sparse_api",
+    "check_sample_weight",
     "effective_n_threads",
     "fit_context",
     "get_chunk_n_rows",

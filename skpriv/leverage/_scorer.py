@@ -1,0 +1,410 @@
+"""The leverage of each training record on a linear model's own predictions."""
+
+from typing import ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import check_cv
+from sklearn.utils import check_array, column_or_1d, get_tags
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skpriv.base import RecordScorerMixin, check_same_kind_of_label
+from skpriv.leverage._inverse import NegativeCurvatureError
+from skpriv.leverage._linear import SeparableModel
+from skpriv.leverage._models import (
+    check_known_classes,
+    check_supported,
+    explain,
+    fit_model,
+    refits,
+    unwrap,
+)
+from skpriv.leverage._score_parameter import ScoreParameter
+from skpriv.leverage._terms import RecordTerms, score_of
+from skpriv.leverage._trust import LARGEST_STEP, trusted, warn_of_missing
+from skpriv.utils._sklearn import (
+    HasMethods,
+    StrOptions,
+    check_sample_weight,
+    fit_context,
+    safe_indexing,
+)
+
+
+class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
+    """Score records by how hard their own labels pull the model's predictions.
+
+    The generalised leverage score (GLS) of a record is the sensitivity of the model's
+    prediction for it to its own label: the trace of ∂p(x_i)/∂y_i, the model being
+    refitted. It is the hat matrix's diagonal for least squares and Pregibon's leverage
+    for logistic regression, and it is computed in closed form, without refitting:
+    by the implicit function theorem it is Tr(Λ_i J_i H⁻¹ J_iᵀ), with H the Hessian of
+    the whole objective, the penalty included.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        The model: LinearRegression, Ridge, Lasso, ElasticNet, HuberRegressor,
+        PoissonRegressor, GammaRegressor, TweedieRegressor, RidgeClassifier,
+        LogisticRegression, SGDRegressor or SGDClassifier with a smooth loss; a
+        Pipeline that ends in one; or one of these that is fitted already, in a
+        `FrozenEstimator`. A frozen one must have been fitted on the rows, and the
+        sample weights, that are passed to ``fit``. None takes a LogisticRegression,
+        converged tightly, if the target is discrete, and else a Ridge.
+    score : {"leverage", "self_influence", "attack_power"}, default="leverage"
+        What to score records by.
+
+        - "leverage": the GLS.
+        - "self_influence": the first-order rise of a record's loss when it is removed.
+        - "attack_power": the predicted success rate, between 0.5 and 1, of a
+          likelihood ratio attack (LiRA) on the record, without a shadow model. For
+          classifiers that fit all probabilities in one loss.
+    space : {"probability", "logit"}, default="probability"
+        Whether leverage is that on the prediction (probabilities, the mean of a
+        generalised linear model) or on the logit (the linear predictor), relative to
+        the mean logit where each class has one. Only the former may be combined with
+        another `score`.
+    cv : int, cross-validation splitter or iterable, default=None
+        Folds. Each training record is scored at models that are fitted without it, as
+        they would answer to it, and the scores are averaged if it is in several test
+        sets. None scores all records at the model fitted on all of them.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The model, fitted on all rows.
+    scores_ : ndarray of shape (n_samples,)
+        Scores of the training records, in training order; higher: more exposed.
+    effective_parameters_ : float
+        Sum of the training records' leverages on the prediction at `estimator_`: the
+        number of parameters without a penalty, less with one.
+    newton_step_ : ndarray of shape (n_samples,)
+        How far one Newton step from the fitted weights would still move each training
+        record's logit (in standard deviations of the target for squared losses).
+        About the relative error of its score.
+    converged_ : ndarray of bool, of shape (n_samples,)
+        Whether that is small enough for a score.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if `X` had any.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If scores are NaN, since the model is at no optimum, or has none (separable
+        classes without a penalty), or a row needs directions that no training row
+        has. The warning says how many, and why.
+
+    See Also
+    --------
+    skpriv.leverage.gaussian : What a leverage means for an attack.
+
+    Notes
+    -----
+    Sample weights multiply a record's loss, and hence its leverage. The weights that
+    ``class_weight="balanced"`` sets are held fixed. With an L1 penalty or under
+    ``positive=True`` the weights at zero stay there (the active set); scores hold for
+    changes of a label too small to change that set.
+
+    Attack power compares, to first order, a record's confidence at models fitted on
+    random halves of the data with it and without it: the gap of the means against the
+    standard deviation on either side. A half meets the whole penalty, and what the
+    record itself adds to the variance is not counted as noise.
+
+    Multi-output least squares average the leverage over the outputs, so that it is the
+    hat matrix's diagonal again.
+
+    Besides being a parameter, ``score(X, y)`` is a method: the score of `estimator_`
+    itself, as in every meta-estimator, so that `GridSearchCV` may choose its penalty.
+
+    References
+    ----------
+    .. [1] D. Pregibon, "Logistic Regression Diagnostics", Annals of Statistics 9
+       (1981).
+    .. [2] B.-C. Wei, Y.-Q. Hu and W.-K. Fung, "Generalized Leverage and its
+       Applications", Scandinavian Journal of Statistics 25 (1998).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skpriv import GLSScorer
+    >>> X, y = load_iris(return_X_y=True)
+    >>> scorer = GLSScorer(LogisticRegression(tol=1e-6, max_iter=1000)).fit(X, y)
+    >>> scorer.scores_.argmax()
+    np.int64(106)
+    """
+
+    score = ScoreParameter()
+
+    _parameter_constraints: ClassVar[dict] = {
+        "estimator": [HasMethods(["fit"]), None],
+        "score": [StrOptions({"leverage", "self_influence", "attack_power"})],
+        "space": [StrOptions({"probability", "logit"})],
+        "cv": ["cv_object"],
+    }
+
+    def __init__(
+        self, estimator=None, *, score="leverage", space="probability", cv=None
+    ):
+        self.estimator = estimator
+        self.score = score
+        self.space = space
+        self.cv = cv
+
+    def get_params(self, deep=True):
+        """Return the parameters, and those of the wrapped estimator if `deep`.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+
+        Returns
+        -------
+        params : dict
+        """
+        return {**super().get_params(deep=deep), "score": self._score_name}
+
+    @property
+    def _score_name(self):
+        # As it was given: read as an attribute it is a method too.
+        return vars(self)["score"]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(Ridge() if self.estimator is None else self.estimator)
+        tags.input_tags = inner.input_tags
+        tags.target_tags.multi_output = inner.target_tags.multi_output
+        tags.target_tags.positive_only = inner.target_tags.positive_only
+        return tags
+
+    @with_callbacks
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, sample_weight=None):
+        """Fit the model, unless it is frozen, and score the training records.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+            The training rows, in whatever form the estimator takes.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their labels or targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the records in the model's loss; None: all 1.
+
+        Returns
+        -------
+        self : GLSScorer
+
+        Raises
+        ------
+        TypeError
+            If the model is none of those supported.
+        ValueError
+            If `score` does not apply to the model, or `cv` asks a frozen one to be
+            fitted again.
+        """
+        X, y = self._validate_fit(X, y)
+        weights = check_sample_weight(sample_weight, X, dtype=np.float64)
+        given = weights if sample_weight is not None else None
+        splits = self._split(X, y)
+        progress = self._init_callback_context(max_subtasks=len(splits))
+        progress.call_on_fit_task_begin(estimator=self, X=X, y=y)
+
+        self.estimator_ = fit_model(self._estimator_for(y), X, y, given)
+        rows = self._transform(self.estimator_, X)
+        self._model = self._explain(self.estimator_, rows, y, weights)
+        terms = _terms_of(self._model, rows, y, weights)
+        if self.cv is None:
+            scores, parts = self._score_terms(terms, members=True), [terms]
+        else:
+            scores, parts = self._cross_fit(X, y, weights, given, splits, progress)
+
+        warn_of_missing(parts, self._exact(self._score_name))
+        self._remember_records(rows, y)
+        self._fit_scores, self._weights = scores, weights
+        self.newton_step_ = terms.step
+        self.converged_ = terms.step <= LARGEST_STEP
+        leverage = np.where(
+            trusted(terms, self._exact("leverage")), terms.leverage, np.nan
+        )
+        self.effective_parameters_ = float(leverage.sum())
+        progress.call_on_fit_task_end(estimator=self, X=X, y=y)
+        return self
+
+    def _validate_fit(self, X, y):
+        if self.space == "logit" and self._score_name != "leverage":
+            raise ValueError(
+                f"space='logit' applies to score='leverage' only, but score is "
+                f"{self._score_name!r}."
+            )
+        if self._takes_any_input():
+            validate_data(self, X, y, skip_check_array=True)
+            y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
+        else:
+            rows, y = validate_data(
+                self,
+                X,
+                y,
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                multi_output=True,
+            )
+            # A frame goes to the model as it is, which so learns its names.
+            X = X if hasattr(self, "feature_names_in_") else rows
+        if y.ndim == 1 or y.shape[1] == 1:
+            y = column_or_1d(y, warn=True)
+        type_of_target(y, input_name="y", raise_unknown=True)
+        return X, y
+
+    def _takes_any_input(self):
+        return bool(self.estimator is not None and unwrap(self.estimator)[0])
+
+    def _estimator_for(self, y):
+        if self.estimator is not None:
+            check_supported(unwrap(self.estimator)[1])
+            return self.estimator
+        if type_of_target(y, input_name="y").startswith("continuous"):
+            return Ridge()
+        return LogisticRegression(tol=1e-8, max_iter=1000)
+
+    def _transform(self, estimator, X):
+        for transformer in unwrap(estimator)[0]:
+            X = transformer.transform(X)
+        return check_array(
+            X, accept_sparse="csr", dtype=[np.float64, np.float32], estimator=self
+        )
+
+    def _explain(self, estimator, rows, y, weights):
+        model = unwrap(estimator)[1]
+        check_is_fitted(model)
+        if is_classifier(model):
+            check_known_classes(y, model.classes_)
+        variance = self._score_name == "attack_power"
+        try:
+            return explain(model, rows, y, weights, variance=variance)
+        except NegativeCurvatureError:
+            return None
+
+    def _split(self, X, y):
+        """Return the folds, as pairs of training and test rows."""
+        if self.cv is None:
+            return []
+        if self.estimator is not None and not refits(self.estimator):
+            raise ValueError(
+                f"cv={self.cv!r} fits the estimator again for each fold, but it is "
+                "frozen; pass cv=None, or an estimator that is not."
+            )
+        model = unwrap(self._estimator_for(y))[1]
+        return list(check_cv(self.cv, y, classifier=is_classifier(model)).split(X, y))
+
+    def _cross_fit(self, X, y, weights, given, splits, progress):
+        """Scores at models fitted without the record, and the terms they came from."""
+        total, times, parts = np.zeros(len(y)), np.zeros(len(y)), []
+        for train, test in splits:
+            task = progress.subcontext(task_name="fold")
+            task.call_on_fit_task_begin(estimator=self)
+            estimator = fit_model(
+                self._estimator_for(y),
+                safe_indexing(X, train),
+                y[train],
+                None if given is None else given[train],
+            )
+            train_rows, test_rows = (
+                self._transform(estimator, safe_indexing(X, part))
+                for part in (train, test)
+            )
+            model = self._explain(estimator, train_rows, y[train], weights[train])
+            if is_classifier(estimator):
+                check_known_classes(y[test], estimator.classes_)
+            parts.append(_terms_of(model, test_rows, y[test], weights[test]))
+            total[test] += self._score_terms(parts[-1], members=False)
+            times[test] += 1
+            task.call_on_fit_task_end(estimator=self)
+        if (times == 0).any():
+            raise ValueError(
+                f"cv={self.cv!r} puts {np.sum(times == 0)} of the {len(y)} records "
+                "into no test set; each has to be left out at least once."
+            )
+        return total / times, parts
+
+    def _score_terms(self, terms, members):
+        scores = score_of(terms, self._score_name, self.space, members)
+        return np.where(trusted(terms, self._exact(self._score_name)), scores, np.nan)
+
+    def _exact(self, score):
+        """Whether the score is that of the optimum wherever the weights are."""
+        return score == "leverage" and self._model is not None and self._model.quadratic
+
+    def _validate_rows(self, X):
+        if self._takes_any_input():
+            validate_data(self, X, reset=False, skip_check_array=True)
+            return self._transform(self.estimator_, X)
+        return validate_data(
+            self,
+            X,
+            reset=False,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+        )
+
+    def _validate_labels(self, y):
+        if self._records.y.ndim == 1:
+            y = super()._validate_labels(y)
+        else:
+            y = check_array(y, dtype=None, input_name="y")
+        model = unwrap(self.estimator_)[1]
+        if is_classifier(model):
+            check_same_kind_of_label(y, self._records.y)
+            check_known_classes(y, model.classes_)
+        return y
+
+    def _score_rows(self, X, y, records):
+        scores = self.scores_[records]
+        new = np.flatnonzero(records < 0)
+        if new.size:
+            terms = _terms_of(self._model, X[new], y[new], np.ones(new.size))
+            warn_of_missing([terms], self._exact(self._score_name))
+            scores[new] = self._score_terms(terms, members=False)
+        return scores
+
+    def _score_records(self):
+        return self._fit_scores
+
+    def _score_model(self, X, y):
+        check_is_fitted(self)
+        self._validate_rows(X)
+        return self.estimator_.score(X, y)
+
+    def get_influence(self):
+        """Return the classical influence statistics of the training records.
+
+        Returns
+        -------
+        influence : InfluenceStatistics
+            With leverages, studentised residuals and Cook's distances as attributes,
+            under the names that they have in statsmodels.
+
+        Raises
+        ------
+        TypeError
+            If the model is not one of least squares, binary logistic regression or
+            the Tweedie family.
+        """
+        check_is_fitted(self)
+        if not isinstance(self._model, SeparableModel):
+            raise TypeError(
+                "influence statistics are defined for least squares, binary logistic "
+                f"regression and the Tweedie family, not for {self.estimator_!r}."
+            )
+        return self._model.influence(self._records.X, self._records.y, self._weights)
+
+
+def _terms_of(model, rows, y, weights):
+    if model is None:
+        return RecordTerms.unknown(rows.shape[0])
+    return model.terms(rows, y, weights)

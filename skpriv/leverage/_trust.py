@@ -1,0 +1,73 @@
+"""Which scores can be trusted, and what is said of the others."""
+
+import warnings
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+# Scores are exact at an optimum, and off by about the relative change of the curvature
+# in the Newton step that is left. Beyond this they are not given.
+LARGEST_STEP = 0.1
+
+
+def trusted(terms, exact):
+    """Tell which records have a score.
+
+    Parameters
+    ----------
+    terms : RecordTerms
+    exact : bool
+        Whether scores hold at any weights, as leverages of least squares do.
+
+    Returns
+    -------
+    known : ndarray of bool, of shape (n_records,)
+    """
+    converged = ~np.isnan(terms.step) if exact else terms.step <= LARGEST_STEP
+    return converged & ~terms.undetermined
+
+
+def warn_of_missing(parts, exact):
+    """Warn of records that are not scored at an optimum, and say why.
+
+    Parameters
+    ----------
+    parts : list of RecordTerms
+    exact : bool
+        Whether scores hold at any weights.
+    """
+    step = np.concatenate([terms.step for terms in parts])
+    undetermined = np.concatenate([terms.undetermined for terms in parts])
+    saddle = np.isnan(step)
+    missing = "have no score (NaN)"
+    reasons = [
+        (
+            saddle,
+            missing,
+            "the model is at no minimum of its objective, whose curvature is negative "
+            "in some direction",
+        ),
+        (
+            undetermined & ~saddle,
+            missing,
+            "neither training rows nor penalty hold the model's prediction for them "
+            "(they differ where no training row does, or are separated from other "
+            "classes, which puts the optimum at infinity)",
+        ),
+        (
+            (step > LARGEST_STEP) & ~undetermined,
+            "have the leverage of the optimum, not of this model" if exact else missing,
+            "the model has not converged, or has no finite optimum (classes that can "
+            "be separated, without a penalty). One Newton step would still move their "
+            f"logits by more than {LARGEST_STEP} (for squared losses, in standard "
+            "deviations of the target). A smaller tol with a larger max_iter, scaled "
+            "features, or a penalty mend this",
+        ),
+    ]
+    for records, consequence, reason in reasons:
+        if records.any():
+            warnings.warn(
+                f"{records.sum()} of {records.size} records {consequence}: {reason}.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
