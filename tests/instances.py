@@ -6,6 +6,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from skpriv import (
     KNNLeaveOneOutScorer,
     KNNShapleyScorer,
+    LeverageAttack,
     LiRAAttack,
     LossAttack,
     RMIAAttack,
@@ -54,4 +55,6 @@ INSTANCES = [
     WaKAAttack(),
     WaKAAttack(1, metric="manhattan", neighborhood=3),
     WaKAAttack(20, subset_probability=0.3, neighborhood=None),
+    LeverageAttack(),
+    LeverageAttack(fit_intercept=False),
 ]
