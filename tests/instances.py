@@ -1,9 +1,25 @@
 """Estimators, in several settings each, for the tests that all must pass."""
 
+import numpy as np
+from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import (
+    ElasticNet,
+    HuberRegressor,
+    LinearRegression,
+    LogisticRegression,
+    PoissonRegressor,
+    Ridge,
+    RidgeClassifier,
+    SGDClassifier,
+    TweedieRegressor,
+)
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from skpriv import (
+    GLSScorer,
     KNNLeaveOneOutScorer,
     KNNShapleyScorer,
     LeverageAttack,
@@ -57,4 +73,22 @@ INSTANCES = [
     WaKAAttack(20, subset_probability=0.3, neighborhood=None),
     LeverageAttack(),
     LeverageAttack(fit_intercept=False),
+    GLSScorer(),
+    GLSScorer(Ridge(), score="self_influence"),
+    GLSScorer(Ridge(), cv=3),
+    GLSScorer(LinearRegression(), space="logit"),
+    GLSScorer(LogisticRegression(), score="attack_power", cv=2),
+    GLSScorer(LogisticRegression(C=np.inf, max_iter=1000)),
+    GLSScorer(
+        LogisticRegression(
+            solver="saga", l1_ratio=0.5, tol=1e-5, max_iter=5000, random_state=0
+        )
+    ),
+    GLSScorer(RidgeClassifier(class_weight="balanced")),
+    GLSScorer(ElasticNet(alpha=0.01)),
+    GLSScorer(HuberRegressor()),
+    GLSScorer(PoissonRegressor()),
+    GLSScorer(TweedieRegressor(power=0)),
+    GLSScorer(SGDClassifier(loss="log_loss", random_state=0)),
+    GLSScorer(make_pipeline(StandardScaler(), PCA(1), LogisticRegression(tol=1e-6))),
 ]

@@ -9,7 +9,8 @@ from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
 from skpriv.attacks._signals import signals_from_probabilities, votes
 
-_MISSED = 1e-6
+_MISSED = 1e-9
+_MOST_PATTERNS = 1_000_000
 
 
 @njit(cache=True)
@@ -72,8 +73,8 @@ class NearestNeighborShadows:
     """All k-NNs on subsets of the same records.
 
     The list of a row's neighbours, among all records, is searched once, and long
-    enough that a random half holds the k nearest in all but one in a million cases;
-    these few are searched for again, among the half. Records at equal distance are
+    enough that a random half holds the k nearest in all but one in a billion cases;
+    those are searched for again, among the half. Records at equal distance are
     taken in the order of that list.
 
     Parameters
@@ -134,12 +135,16 @@ class NearestNeighborShadows:
 
         Few votes make few different rows, and the logarithms are what takes time.
         """
-        n_codes = (self._model.n_neighbors + 1.0) ** counts.shape[1]
-        if n_codes * counts.shape[1] > 2**53:
-            return (np.arange(self._y.size),) * 2
-        base = float(self._model.n_neighbors + 1)
-        codes = counts @ base ** np.arange(counts.shape[1]) + n_codes * self._y
-        return np.unique(codes, return_index=True, return_inverse=True)[1:]
+        n_classes = counts.shape[1]
+        base = self._model.n_neighbors + 1
+        if base**n_classes * n_classes > _MOST_PATTERNS:
+            return slice(None), slice(None)
+        patterns = (counts @ float(base) ** np.arange(n_classes)).astype(np.intp)
+        patterns = patterns * n_classes + self._y
+        example = np.full(base**n_classes * n_classes, -1)
+        example[patterns] = np.arange(patterns.size)
+        present = example >= 0
+        return example[present], (np.cumsum(present) - 1)[patterns]
 
     def _search_again(self, rows, members, n_classes):
         model = self._model

@@ -149,8 +149,10 @@ class WaKAScorer(KNNScorer):
     >>> from skpriv import WaKAScorer
     >>> X, y = load_iris(return_X_y=True)
     >>> scorer = WaKAScorer(n_neighbors=5).fit(X, y)
-    >>> scorer.scores_.round(3).max()
-    np.float64(0.097)
+    >>> scorer.scores_.argmax()
+    np.int64(83)
+    >>> scorer.attack_success(X)[83].round(3)
+    np.float64(0.705)
     """
 
     _parameter_constraints = {
