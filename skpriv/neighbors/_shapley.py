@@ -124,7 +124,6 @@ class KNNShapleyScorer(KNNScorer):
         **KNNScorer._parameter_constraints,
         "neighborhood": [Interval(Integral, 1, None, closed="left"), None],
         "task": [StrOptions({"auto", "classification", "regression"})],
-        "random_state": ["random_state"],
     }
     _ranks_beyond = 0
     _share_rest = True
