@@ -67,7 +67,9 @@ class LeverageAttack(RecordScorerMixin, BaseEstimator):
     target_ : regressor
         The model under attack.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if `X` has them.
 
     See Also
     --------

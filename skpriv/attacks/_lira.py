@@ -136,8 +136,11 @@ class LiRAAttack(ShadowAttack):
     models_ : list of classifier
         The shadow models, if `store_models`.
     classes_ : ndarray of shape (n_classes,)
+        The labels.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if `X` has them.
 
     See Also
     --------

@@ -40,8 +40,11 @@ class LossAttack(TargetAttackMixin, BaseEstimator):
         Where the loss comes from: a decision function is taken for logits, and
         labels alone tell right, 1, from wrong, -1.
     classes_ : ndarray of shape (n_classes,)
+        The labels.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if `X` has them.
 
     References
     ----------
@@ -152,11 +155,15 @@ class RMIAAttack(ShadowAttack):
     saturated_, missing_class_ : ndarray of shape (n_samples,)
         See :class:`LiRAAttack`.
     response_method_ : {"decision_function", "predict_proba", "predict"}
+        Where the signals come from.
     models_ : list of classifier
         The shadow models, if `store_models`.
     classes_ : ndarray of shape (n_classes,)
+        The labels.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if `X` has them.
 
     References
     ----------

@@ -56,8 +56,11 @@ class WaKAAttack(RecordScorerMixin, BaseEstimator):
     scorer_ : WaKAScorer
         Fitted on the records.
     classes_ : ndarray of shape (n_classes,)
+        The labels.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if `X` has them.
 
     References
     ----------
