@@ -21,7 +21,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 
 from skpriv import LiRAAttack
-from skpriv.attacks import _base, _shadows
+from skpriv.attacks import _base, _shadows, _target
 from skpriv.attacks._lira import attack_success
 
 SACROML = """
@@ -73,7 +73,7 @@ def forest():
     estimator = RandomForestClassifier(50)
     inside = 0.0
     train_shadow, train_model, ask = (
-        _shadows.train_shadow, _base.train_model, _shadows.Queries.ask,
+        _shadows.train_shadow, _target.train_model, _shadows.Queries.ask,
     )  # fmt: skip
 
     def timed(function):
@@ -93,7 +93,7 @@ def forest():
     attack.target_ = None
     with (
         mock.patch.object(_shadows, "train_shadow", timed(train_shadow)),
-        mock.patch.object(_base, "train_model", timed(train_model)),
+        mock.patch.object(_target, "train_model", timed(train_model)),
         mock.patch.object(_shadows.Queries, "ask", target_ask),
     ):
         total = _seconds(lambda: attack.fit(X, y).scores_)
@@ -184,7 +184,7 @@ def memory():
         size = sum(path.stat().st_size for path in Path(folder).iterdir())
         # All shadows from the cache: what is left is the attack's own need.
         tracemalloc.start()
-        with mock.patch.object(_base, "train_model", return_value=attack.target_):
+        with mock.patch.object(_target, "train_model", return_value=attack.target_):
             LiRAAttack(estimator, n_shadows=256, cache_dir=folder, random_state=0).fit(
                 X, y
             )

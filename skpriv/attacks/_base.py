@@ -1,158 +1,26 @@
-"""What attacks with shadow models have in common: `fit`, and rows to score."""
+"""What attacks with shadow models have in common."""
 
 import warnings
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression
-from sklearn.utils import (
-    check_array,
-    check_consistent_length,
-    check_random_state,
-    column_or_1d,
-    get_tags,
-)
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skpriv.attacks._cache import ShadowCache, fingerprint
+from skpriv.attacks._cache import CollectedSignals, ShadowCache, fingerprint
 from skpriv.attacks._knn import NearestNeighborShadows, takes_fast_path
-from skpriv.attacks._rows import RowEncoder, as_rows
+from skpriv.attacks._rows import as_rows
 from skpriv.attacks._shadows import (
     Queries,
     complementary_halves,
     draw_seeds,
-    train_model,
     train_shadows,
 )
 from skpriv.attacks._signals import response_method
-from skpriv.base import RecordScorerMixin
-from skpriv.utils._sklearn import (
-    HasMethods,
-    Interval,
-    StrOptions,
-    fit_context,
-    safe_indexing,
-)
-
-
-class TargetAttackMixin(RecordScorerMixin):
-    """An attack on a classifier, which takes any rows that the classifier takes.
-
-    `X` is passed to the classifier as it is, and encoded only to recognise records.
-    """
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self._shadow_estimator()).input_tags
-        for name in ("sparse", "allow_nan", "string", "categorical"):
-            taken = getattr(inner, name) and not self._adds_noise()
-            setattr(tags.input_tags, name, taken)
-        return tags
-
-    def _adds_noise(self):
-        """Whether queries are made of numbers and noise, and so need numbers."""
-        return isinstance(getattr(self, "augmentations", None), Real)
-
-    def _shadow_estimator(self):
-        """Return the classifier to train: given, or of the target's kind."""
-        if self.estimator is not None:
-            return self.estimator
-        if self.target is None:
-            return LogisticRegression(max_iter=1000)
-        if isinstance(self.target, FrozenEstimator):
-            return self.target.estimator
-        return self.target
-
-    def _validate_records(self, X, y):
-        """Set what is known of the data, and return X and the codes of the labels."""
-        if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but "
-                "the target y is None."
-            )
-        X = as_rows(X)
-        validate_data(self, X, skip_check_array=True)
-        if self._adds_noise():
-            numbers = check_array(X, input_name="X", estimator=self)
-            X = X if hasattr(X, "columns") else numbers
-        y = column_or_1d(y, warn=True)
-        check_consistent_length(X, y)
-        check_classification_targets(y)
-        if y.size < 4:
-            raise ValueError(
-                f"n_samples={y.size} is too few; {type(self).__name__} wants at least "
-                "4 records."
-            )
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if self.classes_.size < 2:
-            only = self.classes_.tolist()[0]
-            raise ValueError(f"y has 1 class, {only!r}; {type(self).__name__} wants 2.")
-        return X, codes
-
-    def _find_target(self, X, codes, seed):
-        """Return the target given, or one trained on all records."""
-        if self.target is None:
-            return train_model(self._shadow_estimator(), X, self.classes_[codes], seed)
-        check_is_fitted(self.target)
-        unknown = np.setdiff1d(self.target.classes_, self.classes_)
-        if unknown.size:
-            raise ValueError(
-                f"target has classes that y has not: {unknown.tolist()}; y wants the "
-                "labels that the target was trained on."
-            )
-        return self.target
-
-    def _remember_rows(self, X, codes):
-        self._encoder = RowEncoder()
-        self._remember_records(self._encoder.fit_transform(X), self.classes_[codes])
-
-    def score_samples(self, X, y=None):
-        """Score rows by how surely they were training records of ``target_``.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,), default=None
-            Their labels. Without it each row takes the label of the record of
-            ``fit`` that it coincides with.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,), dtype float64
-            Higher: more likely a member.
-
-        Raises
-        ------
-        ValueError
-            If `y` is None and a row coincides with no record, or if the attack has
-            no way to score rows that ``fit`` has not seen.
-        """
-        check_is_fitted(self)
-        X = as_rows(X)
-        validate_data(self, X, skip_check_array=True, reset=False)
-        labels, records = self._identify_rows(self._encoder.transform(X), y)
-        scores = np.empty(records.size)
-        known = records >= 0
-        scores[known] = self.scores_[records[known]]
-        if not known.all():
-            rows = np.flatnonzero(~known)
-            codes = self._label_codes(labels[rows])
-            scores[rows] = self._score_new_rows(safe_indexing(X, rows), codes)
-        return scores
-
-    def _label_codes(self, y):
-        codes = np.searchsorted(self.classes_, y).clip(max=self.classes_.size - 1)
-        unknown = self.classes_[codes] != y
-        if unknown.any():
-            raise ValueError(
-                f"y has labels that fit has not seen: {np.unique(y[unknown]).tolist()}."
-            )
-        return codes
+from skpriv.attacks._target import TargetAttackMixin
+from skpriv.utils._sklearn import HasMethods, Interval, StrOptions, fit_context
 
 
 class ShadowAttack(TargetAttackMixin, CallbackSupportMixin, BaseEstimator):
@@ -255,7 +123,7 @@ class ShadowAttack(TargetAttackMixin, CallbackSupportMixin, BaseEstimator):
 
     def _ask_shadows(self, X, codes, membership, queries, seeds, nearest, progress):
         """Signals at all shadows, from the cache where it has them."""
-        collected = _Collected(membership.shape, self._open_cache(X, codes), membership)
+        collected = CollectedSignals(membership, self._open_cache(X, codes))
         for shadow in collected.resume():
             self._report(progress, shadow)
         trained = self._train(
@@ -374,45 +242,6 @@ class ShadowAttack(TargetAttackMixin, CallbackSupportMixin, BaseEstimator):
         return self._score_signals(values, self.signals_, self.membership_)
 
 
-class _Collected:
-    """Signals that have come in so far, and the cache that they are kept in."""
-
-    def __init__(self, shape, cache, membership):
-        self.signals = np.empty(shape, dtype=np.float32)
-        self.saturated = np.zeros(shape[1], dtype=np.int32)
-        self._done = np.zeros(shape[0], dtype=bool)
-        self._cache = cache
-        self._membership = membership
-
-    def add(self, shadow, signals, saturated):
-        if self._cache is not None:
-            self._cache.save(shadow, self._membership[shadow], signals, saturated)
-        self._take(shadow, signals, saturated)
-
-    def _take(self, shadow, signals, saturated):
-        self.signals[shadow] = signals
-        self.saturated += saturated
-        self._done[shadow] = True
-
-    def resume(self):
-        """Read what the cache has and is not here yet; yield its number."""
-        if self._cache is None:
-            return
-        for shadow in np.flatnonzero(~self._done):
-            found = self._cache.load(shadow, self._membership[shadow])
-            if found is not None:
-                self._take(shadow, *found)
-                yield int(shadow)
-
-    def missing(self):
-        """Yield shadows to train, less those that another run finishes meanwhile."""
-        damaged = np.flatnonzero(~self._done)
-        on_disk = {s for s in damaged if self._cache is not None and self._cache.has(s)}
-        for shadow in damaged:
-            if self._cache is None or shadow in on_disk or not self._cache.has(shadow):
-                yield int(shadow)
-
-
 def _count_missing(codes, membership):
     """Shadows that have not seen a record's class, for each record."""
     by_class = [
@@ -420,17 +249,3 @@ def _count_missing(codes, membership):
         for code in range(codes.max() + 1)
     ]
     return np.array(by_class)[codes]
-
-
-def shadow_estimator_of(attack):
-    """Copy the classifier that an attack trains, for a new target.
-
-    Parameters
-    ----------
-    attack : TargetAttackMixin
-
-    Returns
-    -------
-    estimator : classifier
-    """
-    return clone(attack._shadow_estimator())

@@ -165,6 +165,52 @@ class ShadowCache:
         return signals, np.unpackbits(bits[1], count=members.size).astype(bool)
 
 
+class CollectedSignals:
+    """Signals that have come in so far, and the cache that they are kept in.
+
+    Parameters
+    ----------
+    membership : ndarray of shape (n_shadows, n_records), dtype bool
+    cache : ShadowCache or None
+    """
+
+    def __init__(self, membership, cache):
+        self.signals = np.empty(membership.shape, dtype=np.float32)
+        self.saturated = np.zeros(membership.shape[1], dtype=np.int32)
+        self._done = np.zeros(len(membership), dtype=bool)
+        self._cache = cache
+        self._membership = membership
+
+    def add(self, shadow, signals, saturated):
+        """Take a shadow that has just been trained."""
+        if self._cache is not None:
+            self._cache.save(shadow, self._membership[shadow], signals, saturated)
+        self._take(shadow, signals, saturated)
+
+    def _take(self, shadow, signals, saturated):
+        self.signals[shadow] = signals
+        self.saturated += saturated
+        self._done[shadow] = True
+
+    def resume(self):
+        """Read what the cache has and is not here yet; yield its number."""
+        if self._cache is None:
+            return
+        for shadow in np.flatnonzero(~self._done):
+            found = self._cache.load(shadow, self._membership[shadow])
+            if found is not None:
+                self._take(shadow, *found)
+                yield int(shadow)
+
+    def missing(self):
+        """Yield shadows to train, less those that another run finishes meanwhile."""
+        damaged = np.flatnonzero(~self._done)
+        on_disk = {s for s in damaged if self._cache is not None and self._cache.has(s)}
+        for shadow in damaged:
+            if self._cache is None or shadow in on_disk or not self._cache.has(shadow):
+                yield int(shadow)
+
+
 def fingerprint(X, y, estimator, **settings):
     """Fingerprint of what shadows depend on, one entry a thing that may change.
 

@@ -7,9 +7,10 @@ from scipy.special import logsumexp
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from skpriv.attacks._base import ShadowAttack, TargetAttackMixin
+from skpriv.attacks._base import ShadowAttack
 from skpriv.attacks._shadows import draw_seeds
 from skpriv.attacks._signals import model_signals, response_method
+from skpriv.attacks._target import TargetAttackMixin
 from skpriv.utils._sklearn import HasMethods, Interval, StrOptions, fit_context
 
 

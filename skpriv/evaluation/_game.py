@@ -13,9 +13,9 @@ from sklearn.utils import (
 )
 from sklearn.utils.parallel import Parallel, delayed
 
-from skpriv.attacks._base import shadow_estimator_of
 from skpriv.attacks._rows import as_rows
 from skpriv.attacks._shadows import complementary_halves, draw_seeds, train_model
+from skpriv.attacks._target import shadow_estimator_of
 from skpriv.metrics import attack_report
 from skpriv.metrics._scorers import score_rows
 from skpriv.utils._sklearn import HasMethods, Interval, safe_indexing, validate_params
