@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+import sklearn
 from pynndescent import PyNNDescentTransformer
 from scipy import stats
 from scipy.spatial.distance import cdist
@@ -14,13 +15,14 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, make_classification
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.neighbors import KNeighborsTransformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import skpriv.neighbors._search as search_module
 from skpriv import KNNLeaveOneOutScorer, KNNShapleyScorer, WaKAScorer
+from skpriv.metrics import agreement_scorer
 
 CLOSE = {"rtol": 0, "atol": 1e-12}
 SCORERS = [WaKAScorer, KNNShapleyScorer, KNNLeaveOneOutScorer]
@@ -305,28 +307,31 @@ def test_grid_over_neighbours_finds_each_graph_once(data, tmp_path, monkeypatch)
     assert sorted(calls) == [400, 400, 400, 600]  # three folds and the refit
 
 
+def correlation_with_first_feature(pipe, X, y):
+    scores = pipe[-1].score_samples(pipe[:-1].transform(X), y)
+    return stats.spearmanr(scores, X[:, 0]).statistic
+
+
 @pytest.mark.parametrize("routing", [False, True])
 @all_scorers
 def test_grid_over_neighbours_with_scaler(data, Scorer, routing):
-    import sklearn
-
     X, y = data
-    reference = np.random.default_rng(0).normal(size=len(y))
-
-    def agreement(pipe, X, y, reference=None):
-        scores = pipe[-1].score_samples(pipe[:-1].transform(X), y)
-        reference = y if reference is None else reference
-        return stats.spearmanr(scores, reference).statistic
-
-    grid = {f"{Scorer.__name__.lower()}__n_neighbors": [1, 3, 7]}
+    # With routing, the reference is handed to the scorer fold by fold.
+    scoring = agreement_scorer if routing else correlation_with_first_feature
+    metadata = {"reference": X[:, 0]} if routing else {}
     with sklearn.config_context(enable_metadata_routing=routing):
-        pipe = make_pipeline(StandardScaler(), Scorer())
-        search = GridSearchCV(pipe, grid, scoring=agreement, cv=3)
-        search.fit(X, y)
-        assert np.isfinite(search.cv_results_["mean_test_score"]).all()
-        best = search.best_estimator_
-        np.testing.assert_allclose(best.score_samples(X), best[-1].scores_, **CLOSE)
-    assert len(reference) == len(y)
+        search = GridSearchCV(
+            make_pipeline(StandardScaler(), Scorer()),
+            {f"{Scorer.__name__.lower()}__n_neighbors": [1, 3, 7]},
+            scoring=scoring,
+            cv=KFold(3),
+        ).fit(X, y, **metadata)
+    train, test = next(KFold(3).split(X))
+    fold = make_pipeline(StandardScaler(), Scorer(7)).fit(X[train], y[train])
+    expected = correlation_with_first_feature(fold, X[test], y[test])
+    assert search.cv_results_["split0_test_score"][2] == pytest.approx(expected)
+    best = search.best_estimator_
+    np.testing.assert_allclose(best.score_samples(X), best[-1].scores_, **CLOSE)
 
 
 # Rows and labels
@@ -756,8 +761,6 @@ def test_memory_is_bounded_by_the_chunks(data, monkeypatch):
 
     monkeypatch.setattr(search_module._ranking, "rank_rows", spy)
     whole = KNNShapleyScorer().fit(X, y).attribute(X, y)
-    import sklearn
-
     with sklearn.config_context(working_memory=0.2):
         parts = KNNShapleyScorer().fit(X, y).attribute(X, y)
     np.testing.assert_allclose(parts, whole, **CLOSE)
