@@ -98,7 +98,7 @@ def _format_models(report):
     lines = [_paragraph("Model   ", " ".join([f"{text}.", *_describe_fit(model)]))]
     if neighbors is not None:
         text = (
-            f"{_name(neighbors)}, for scores that need no fit. With "
+            f"{_name(neighbors)}, which the other scores are about. With "
             f"{neighbors['left_out']} left out in turn, {_right(neighbors)}."
         )
         lines.append(_paragraph("Beside  ", text))
