@@ -1,6 +1,22 @@
 """Estimators, in several settings each, for the tests that all must pass."""
 
-from skpriv import KNNLeaveOneOutScorer, KNNShapleyScorer, WaKAScorer
+import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.linear_model import (
+    ElasticNet,
+    HuberRegressor,
+    LinearRegression,
+    LogisticRegression,
+    PoissonRegressor,
+    Ridge,
+    RidgeClassifier,
+    SGDClassifier,
+    TweedieRegressor,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skpriv import GLSScorer, KNNLeaveOneOutScorer, KNNShapleyScorer, WaKAScorer
 
 INSTANCES = [
     WaKAScorer(),
@@ -16,4 +32,22 @@ INSTANCES = [
     KNNLeaveOneOutScorer(),
     KNNLeaveOneOutScorer(n_neighbors=100, metric="chebyshev"),
     KNNLeaveOneOutScorer(n_neighbors=1, metric="precomputed"),
+    GLSScorer(),
+    GLSScorer(Ridge(), score="self_influence"),
+    GLSScorer(Ridge(), cv=3),
+    GLSScorer(LinearRegression(), space="logit"),
+    GLSScorer(LogisticRegression(), score="attack_power", cv=2),
+    GLSScorer(LogisticRegression(C=np.inf, max_iter=1000)),
+    GLSScorer(
+        LogisticRegression(
+            solver="saga", l1_ratio=0.5, tol=1e-5, max_iter=5000, random_state=0
+        )
+    ),
+    GLSScorer(RidgeClassifier(class_weight="balanced")),
+    GLSScorer(ElasticNet(alpha=0.01)),
+    GLSScorer(HuberRegressor()),
+    GLSScorer(PoissonRegressor()),
+    GLSScorer(TweedieRegressor(power=0)),
+    GLSScorer(SGDClassifier(loss="log_loss", random_state=0)),
+    GLSScorer(make_pipeline(StandardScaler(), PCA(1), LogisticRegression(tol=1e-6))),
 ]

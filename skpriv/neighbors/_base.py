@@ -1,5 +1,6 @@
 """What the nearest-neighbour scorers share."""
 
+import warnings
 from itertools import chain
 from numbers import Integral
 from typing import NamedTuple
@@ -61,6 +62,7 @@ class KNNScorer(RecordScorerMixin, BaseEstimator):
         ],
         "metric_params": [dict, None],
         "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
     }
     _mismatch_sign = -1.0
     # A record pushes out one that stands a rank beyond its neighbourhood of others.
@@ -98,6 +100,7 @@ class KNNScorer(RecordScorerMixin, BaseEstimator):
             The fitted scorer.
         """
         X, y = validate_data(self, X, y, **self._checks())
+        X = sp.csr_array(X) if sp.issparse(X) else X
         if self.metric == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(
                 "X must be a square matrix of distances between the training records "
@@ -143,7 +146,7 @@ class KNNScorer(RecordScorerMixin, BaseEstimator):
             metric=self.metric,
             metric_params=self.metric_params,
             n_jobs=self.n_jobs,
-            random_state=getattr(self, "random_state", None),
+            random_state=self.random_state,
         )
         self.search_ = self._search.name
 
@@ -175,9 +178,29 @@ class KNNScorer(RecordScorerMixin, BaseEstimator):
     def _validate_rows(self, X):
         X = validate_data(self, X, reset=False, **self._checks())
         self._check_distances(X)
-        if self._is_graph(X):
-            self._check_reach(np.diff(X.indptr))
-        return X
+        sparse = sp.issparse(self._records.X)
+        if self.metric == "precomputed":
+            if sp.issparse(X) != sparse:
+                form = (
+                    "a sparse graph" if sparse else "a dense matrix"
+                ) + " of distances"
+                raise ValueError(f"X must be {form}, as it was in fit.")
+            if sparse:
+                self._check_rows_of_graph(np.diff(X.indptr))
+        if sparse:
+            return sp.csr_array(X)
+        return X.toarray() if sp.issparse(X) else X
+
+    def _check_rows_of_graph(self, lengths):
+        self._check_reach(lengths)
+        if lengths.min() < min(self._n_ranks_wanted, self.n_samples_fit_ - 1):
+            warnings.warn(
+                f"X, a sparse graph, has a row with {lengths.min()} neighbours, less "
+                f"than the {self._n_ranks_wanted} that its training rows have; values "
+                "for such rows may be off by more than truncation_bound_.",
+                UserWarning,
+                stacklevel=4,
+            )
 
     def _encode(self, y):
         """Return the number of each label, -1 for one that no training record has."""

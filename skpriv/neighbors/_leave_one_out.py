@@ -43,6 +43,8 @@ class KNNLeaveOneOutScorer(KNNScorer):
         Further arguments of the metric.
     n_jobs : int, default=None
         Jobs for the search of neighbours.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the approximate search.
 
     Attributes
     ----------
@@ -88,12 +90,14 @@ class KNNLeaveOneOutScorer(KNNScorer):
         metric="euclidean",
         metric_params=None,
         n_jobs=None,
+        random_state=None,
     ):
         self.n_neighbors = n_neighbors
         self.search = search
         self.metric = metric
         self.metric_params = metric_params
         self.n_jobs = n_jobs
+        self.random_state = random_state
 
     def _n_ranks(self, n_records):
         return self.n_neighbors

@@ -31,6 +31,7 @@ _BRUTE_FORCE_LIMIT = 1e13
 _TREE_FEATURES = 15  # scikit-learn's own limit for trees
 # Where a share of 1/8 of the records is ranked, ranking all is as fast.
 _NEARLY_ALL = 8
+_FEWEST_IN_INDEX = 30  # with fewer neighbours a row, an index finds too few of them
 _PYNNDESCENT_NAMES = {"cityblock": "manhattan", "infinity": "chebyshev"}
 
 
@@ -325,7 +326,7 @@ class ApproximateSearch:
             X,
             metric=metric,
             metric_kwds=metric_params,
-            n_neighbors=min(n_ranks + 2, X.shape[0]),
+            n_neighbors=min(max(n_ranks + 2, _FEWEST_IN_INDEX), X.shape[0]),
             # Threads share the work by their number, and with it the result: a seed
             # asks for a result that repeats.
             n_jobs=1 if random_state is not None else effective_n_jobs(n_jobs),

@@ -116,15 +116,14 @@ class KNNShapleyScorer(KNNScorer):
     >>> X = [[0.0], [1.0], [2.0], [10.0]]
     >>> y = ["a", "a", "b", "b"]
     >>> scorer = KNNShapleyScorer(n_neighbors=1).fit(X, y)
-    >>> scorer.attribute([[0.4]], ["a"]).round(4)
-    array([ 0.5833,  0.5833, -0.0833, -0.0833])
+    >>> scorer.attribute([[0.4]], ["a"])
+    array([0.5, 0.5, 0. , 0. ])
     """
 
     _parameter_constraints = {
         **KNNScorer._parameter_constraints,
         "neighborhood": [Interval(Integral, 1, None, closed="left"), None],
         "task": [StrOptions({"auto", "classification", "regression"})],
-        "random_state": ["random_state"],
     }
     _ranks_beyond = 0
     _share_rest = True

@@ -149,8 +149,10 @@ class WaKAScorer(KNNScorer):
     >>> from skpriv import WaKAScorer
     >>> X, y = load_iris(return_X_y=True)
     >>> scorer = WaKAScorer(n_neighbors=5).fit(X, y)
-    >>> scorer.scores_.round(3).max()
-    np.float64(0.097)
+    >>> scorer.scores_.argmax()
+    np.int64(83)
+    >>> scorer.attack_success(X)[83].round(3)
+    np.float64(0.705)
     """
 
     _parameter_constraints = {
@@ -164,7 +166,6 @@ class WaKAScorer(KNNScorer):
             None,
         ],
         "tol": [Interval(Real, 0, 1, closed="left")],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -206,10 +207,11 @@ class WaKAScorer(KNNScorer):
     def _bound(self, n_ranks):
         bound = stats.binom.cdf(self.n_neighbors - 1, n_ranks, self.subset_probability)
         if self.neighborhood == "auto" and bound > self.tol:
+            wanted = self._n_ranks(self.n_samples_fit_) + self._ranks_beyond
             warnings.warn(
-                f"The graph has rows with only {n_ranks} neighbours, so scores are "
-                f"within {bound:.2g} of exact, not within tol={self.tol}; give the "
-                "graph more neighbours.",
+                f"The graph lists too few neighbours: with {n_ranks} of them scores "
+                f"are within {bound:.2g} of exact, not within tol={self.tol}; that "
+                f"takes a graph with {wanted} neighbours in each row.",
                 UserWarning,
                 stacklevel=2,
             )

@@ -175,6 +175,44 @@ def test_sparse_rows_are_scored_as_dense_ones(data, Scorer):
 
 
 @all_scorers
+@pytest.mark.parametrize("wrap", [sp.csr_array, sp.csr_matrix, sp.coo_array])
+def test_dense_and_sparse_rows_may_be_mixed(data, Scorer, wrap):
+    X, y = data
+    dense = Scorer(3).fit(X, y)
+    for scorer, rows in [(dense, wrap), (Scorer(3).fit(wrap(X), y), np.asarray)]:
+        some = rows(X[5:9])
+        np.testing.assert_allclose(
+            scorer.score_samples(some), dense.scores_[5:9], **CLOSE
+        )
+        np.testing.assert_allclose(
+            scorer.attribute(some, y[5:9]), dense.attribute(X[5:9], y[5:9]), **CLOSE
+        )
+
+
+def test_matrix_and_graph_of_distances_may_not_be_mixed(data):
+    X, y = data
+    D = cdist(X, X)
+    graph = KNeighborsTransformer(n_neighbors=100).fit_transform(X)
+    scorer = WaKAScorer(metric="precomputed")
+    with pytest.raises(ValueError, match="X must be a dense matrix"):
+        scorer.fit(D, y).score_samples(graph)
+    with pytest.raises(ValueError, match="X must be a sparse graph"):
+        scorer.fit(graph, y).score_samples(D)
+
+
+def test_rows_of_a_graph_that_are_shorter_than_in_fit_are_said_so(data):
+    X, y = data
+    long, short = (
+        KNeighborsTransformer(n_neighbors=n).fit(X).transform(X[:9]) for n in (70, 9)
+    )
+    scorer = WaKAScorer(metric="precomputed")
+    scorer.fit(KNeighborsTransformer(n_neighbors=70).fit_transform(X), y)
+    scorer.attribute(long, y[:9])
+    with pytest.warns(UserWarning, match="a row with 10 neighbours"):
+        scorer.attribute(short, y[:9])
+
+
+@all_scorers
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_precomputed_distances(data, Scorer, dtype):
     X, y = data[0][:200].astype(dtype), data[1][:200]
@@ -230,7 +268,7 @@ def test_graph_that_is_too_short_is_said_so(data):
     X, y = data
     graph = KNeighborsTransformer(n_neighbors=20).fit_transform(X)
     scorer = WaKAScorer(5, metric="precomputed")
-    with pytest.warns(UserWarning, match="only 19 neighbours"):
+    with pytest.warns(UserWarning, match="with 19 of them .* 60 neighbours"):
         scorer.fit(graph, y)
     assert scorer.neighborhood_ == 19  # one more may be pushed out
     assert scorer.truncation_bound_ == pytest.approx(stats.binom.cdf(4, 19, 0.5))
