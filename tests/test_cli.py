@@ -259,7 +259,7 @@ def test_more_neighbours_than_records_is_an_audit(people, capsys):
         (["audit", "--drop", "mean raduis"], "did you mean 'mean radius'"),
         (
             ["audit", "--label", "mean area", "--model", "knn"],
-            "'mean area' is a quantity, and --model knn needs classes; take --model rid",
+            "'mean area' is a quantity, and --model knn needs classes",
         ),
         (
             ["audit", "--label", "mean area", "--model", "logistic"],
