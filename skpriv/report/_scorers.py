@@ -30,6 +30,9 @@ class AuditScorer:
     make : callable
         Takes the audited model, fitted, and the numbers of neighbours and of records;
         returns a scorer, not fitted.
+    about : {"model", "neighbors"}, default="neighbors"
+        Whether it is about the audited model, or about nearest neighbours whatever
+        model is audited.
     unexposed : float, default=0.0
         The score of a record that is not exposed at all.
     most_records : int or None, default=None
@@ -39,6 +42,7 @@ class AuditScorer:
     title: str
     meaning: str
     make: Callable[[object, int, int], RecordScorerMixin]
+    about: str = "neighbors"
     unexposed: float = 0.0
     most_records: int | None = None
 
@@ -79,13 +83,15 @@ LEVERAGE = AuditScorer(
     "how far the model's prediction for the record would follow the record's own label "
     "if that changed; 0: the other records settle it",
     _make_leverage,
+    about="model",
 )
 ATTACK_POWER = AuditScorer(
     "predicted attack",
     "a prediction, made without running it, of how often a likelihood ratio attack "
     "(LiRA) on the model would be right about whether the record was in the training "
-    "data; 0.5: it guesses",
+    "data; 0.5: it guesses. Near 1 it tends to be too high",
     _make_attack_power,
+    about="model",
     unexposed=0.5,
 )
 WAKA = AuditScorer(

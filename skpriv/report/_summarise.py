@@ -36,8 +36,8 @@ def summarise(audit, encoded, *, source, n_top):
         - "skpriv": the version;
         - "data": source, size, label, and how each column was encoded;
         - "model": the audited model, and how well it predicts records left out;
-        - "neighbors": the same of the nearest neighbours that the other scores are
-          about; None if they are the audited model;
+        - "neighbors": the same of the nearest neighbours that some of the scores are
+          about; None if they are the audited model, or there is no such score;
         - "scores": for each score its meaning, distribution, and shares by class;
         - "too_slow": titles of the scores left out, as there are too many records;
         - "most_exposed": the top records, most exposed first, those without a score
@@ -45,21 +45,25 @@ def summarise(audit, encoded, *, source, n_top):
         - "records": every record in the order of the file, as columns.
     """
     values = {name: scorer.scores_ for name, scorer in audit.scorers.items()}
-    neighbors, agreement = _describe_neighbors(audit, encoded)
-    model, beside = neighbors, None
-    if audit.estimator is not None:
-        model, beside = _describe_model(audit, encoded), neighbors
-    records = _describe_records(values, agreement, encoded)
     specs = audit.model.scorers
+    neighbors = agreement = None
+    if any(specs[name].about == "neighbors" for name in values):
+        neighbors, agreement = _describe_neighbors(audit, encoded)
+    if audit.estimator is not None:
+        model = _describe_model(audit, encoded)
+    else:
+        model, neighbors = neighbors, None
+    records = _describe_records(values, agreement, encoded)
     return {
         "skpriv": skpriv.__version__,
         "data": _describe_data(encoded, source),
         "model": model,
-        "neighbors": beside,
+        "neighbors": neighbors,
         "scores": {
             name: {
                 "title": specs[name].title,
                 "meaning": specs[name].meaning,
+                "about": specs[name].about,
                 "error_bound": float(
                     getattr(audit.scorers[name], "truncation_bound_", 0.0)
                 ),

@@ -97,8 +97,10 @@ def _format_models(report):
         )
     lines = [_paragraph("Model   ", " ".join([f"{text}.", *_describe_fit(model)]))]
     if neighbors is not None:
+        scores = report["scores"].values()
+        titles = [score["title"] for score in scores if score["about"] == "neighbors"]
         text = (
-            f"{_name(neighbors)}, which the other scores are about. With "
+            f"{_name(neighbors)}, for {', '.join(titles)}. With "
             f"{neighbors['left_out']} left out in turn, {_right(neighbors)}."
         )
         lines.append(_paragraph("Beside  ", text))

@@ -50,6 +50,7 @@ def test_every_score_of_every_model_is_fitted(name, task):
     for scorer in audit.scorers.values():
         assert np.isfinite(scorer.scores_).all()
     report = summarise(audit, table, source="here", n_top=3)
+    assert (report["neighbors"] is None) == (name == "knn")
     top = next(iter(audit.scorers.values())).scores_.argmax()
     assert report["most_exposed"][0]["record"] == top + 1
 
@@ -128,7 +129,9 @@ def test_score_that_takes_too_long_is_left_out_and_named():
     slow = {**model.scorers, "knn_shapley": replace(spec, most_records=N - 1)}
     audit = fit_audit(replace(model, scorers=slow), table, 5)
     assert list(audit.scorers) == ["leverage"]
-    assert summarise(audit, table, source="", n_top=3)["too_slow"] == ["Shapley"]
+    report = summarise(audit, table, source="here", n_top=3)
+    assert report["too_slow"] == ["Shapley"]
+    assert report["neighbors"] is None
     just = {**model.scorers, "knn_shapley": replace(spec, most_records=N)}
     assert len(fit_audit(replace(model, scorers=just), table, 5).scorers) == 2
 

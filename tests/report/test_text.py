@@ -9,6 +9,7 @@ def make_score(title, **changes):
     return {
         "title": title,
         "meaning": f"what {title} says",
+        "about": "neighbors",
         "error_bound": 0.0,
         "missing": 0,
         "distribution": {
@@ -95,6 +96,8 @@ def report_of_five(report):
     report["model"] = {**report["model"], **fitted}
     titles = ("leverage", "predicted attack", "WaKA", "Shapley", "leave-one-out")
     report["scores"] = {title: make_score(title) for title in titles}
+    for title in titles[:2]:
+        report["scores"][title]["about"] = "model"
     (top,) = report["most_exposed"]
     for title in titles:
         top |= {title: 1.234e-05, f"{title}_percentile": 98.7}
@@ -184,7 +187,9 @@ def test_fitted_model_and_neighbours_are_told(report_of_five):
     text = " ".join(format_report(report_of_five).split())
     assert "Model logistic regression. With a fifth left out in turn" in text
     assert "It has 12.3 effective parameters" in text
-    assert "Beside k-nearest neighbours, k = 5" in text
+    assert (
+        "Beside k-nearest neighbours, k = 5, for WaKA, Shapley, leave-one-out." in text
+    )
     assert "not converged" not in text
 
 
