@@ -2,10 +2,16 @@
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_consistent_length, column_or_1d, gen_batches
+from sklearn.utils import (
+    assert_all_finite,
+    check_consistent_length,
+    column_or_1d,
+    gen_batches,
+)
 from sklearn.utils.validation import check_is_fitted
 
 _ROWS_A_BATCH = 4096
+_UNITS_IN_LAST_PLACE = 64
 
 
 class RecordScorerMixin:
@@ -46,8 +52,9 @@ class RecordScorerMixin:
 
     def _validate_labels(self, y):
         y = column_or_1d(y)
-        if y.dtype.kind == "f" and not np.isfinite(y).all():
-            raise ValueError("y has a NaN or infinite label; every label must be set.")
+        assert_all_finite(y, input_name="y")
+        if y.dtype.kind == "O" and any(label is None for label in y):
+            raise ValueError("Input y contains None; every row needs a label.")
         return y
 
     def score_samples(self, X, y=None):
@@ -129,8 +136,9 @@ class RecordIndex:
             records = np.arange(X.shape[0])
             if y is None or np.array_equal(y, self.y):
                 return records
-        if self._sorted is None:
-            self._sorted = _SortedRows(self.X)
+        eps = max(np.finfo(rows.dtype).eps for rows in (X, self.X))
+        if self._sorted is None or self._sorted.eps != eps:
+            self._sorted = _SortedRows(self.X, eps)
         records, gaps = self._sorted.closest(X, *self._label_codes(y))
         if same_shape:
             own = self._sorted.gaps(X, slice(None), slice(None))
@@ -180,26 +188,34 @@ def check_same_kind_of_label(y, y_fit):
 
 
 class _SortedRows:
-    """Training rows, grouped where identical and sorted by a projection."""
+    """Training rows, grouped where identical and sorted by a projection.
 
-    def __init__(self, X):
-        eps = np.finfo(X.dtype).eps
+    A feature may differ by some units in the last place of the column's largest value
+    or, since PCA's columns are sums of others, of the matrix's; but not by the latter
+    where that would take different training rows for one.
+    """
+
+    def __init__(self, X, eps):
+        self.eps = eps
         largest = _column_maxima(X)
-        # A transformer's rounding is relative to the column, or, where columns are
-        # sums of others (PCA), to the largest of them.
-        relative = 1e-9 if eps < 1e-10 else 1e-5
-        self.tolerance = relative * largest + 16 * eps * largest.max(initial=0)
-        self.tolerance[self.tolerance == 0] = 1.0
         self.missing = 2 * largest + 1
         self.X = self._fill(X)
-        direction = np.random.RandomState(0).uniform(-1, 1, X.shape[1])
+        rounding = _UNITS_IN_LAST_PLACE * eps
+        self._sort(rounding * (largest + largest.max(initial=0)))
+        if not self._tells_rows_apart:
+            self._sort(rounding * largest)
+
+    def _sort(self, tolerance):
+        self.tolerance = np.where(tolerance > 0, tolerance, 1.0)
+        direction = np.random.RandomState(0).uniform(-1, 1, tolerance.size)
         self._direction = direction / self.tolerance
         self._band = np.abs(direction).sum() + 1
 
         keys = self.X @ self._direction
         order = np.argsort(keys, kind="stable")
-        starts = np.ones(order.size, dtype=bool)
-        starts[1:] = self.gaps(self.X, order[1:], order[:-1]) > 0
+        steps = self.gaps(self.X, order[1:], order[:-1])
+        self._tells_rows_apart = not ((steps > 0) & (steps <= 1)).any()
+        starts = np.concatenate([[True], steps > 0])
         self._keys = keys[order[starts]]
         self._examples = order[starts]
         self._group = np.empty(order.size, dtype=np.intp)

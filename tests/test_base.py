@@ -66,6 +66,22 @@ def test_records_that_differ_in_a_tiny_feature_only_are_told_apart():
     np.testing.assert_array_equal(index.find(X[order]), order)
 
 
+def test_new_rows_are_no_records_however_large_a_column_is():
+    # Times in nanoseconds; half a millisecond apart.
+    rng = np.random.default_rng(0)
+    times = 1.7e18 + np.arange(300) * 1e6
+    X = np.column_stack([times, rng.normal(size=(300, 2))])
+    new = np.column_stack([times + 5e5, rng.normal(size=(300, 2))])
+    index = RecordIndex(X, np.zeros(300))
+    assert (index.find(new) == -1).all()
+    assert (index.find(new, np.zeros(300)) == -1).all()
+    np.testing.assert_array_equal(index.find(X[::2]), np.arange(0, 300, 2))
+    # One time for all: what is left to tell rows apart is small beside it.
+    X[:, 0] = new[:, 0] = 1.7e18
+    index = RecordIndex(X, np.zeros(300))
+    assert (index.find(new) == -1).all()
+
+
 def test_float32_records_tolerate_float32_rounding():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, 5)).astype(np.float32)

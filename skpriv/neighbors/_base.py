@@ -3,6 +3,7 @@
 import warnings
 from itertools import chain
 from numbers import Integral
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -99,28 +100,47 @@ class KNNScorer(RecordScorerMixin, BaseEstimator):
         self : object
             The fitted scorer.
         """
+        # Until this one has succeeded there is no fit, also not an earlier one.
+        self.__dict__.pop("_records", None)
         X, y = validate_data(self, X, y, **self._checks())
-        X = sp.csr_array(X) if sp.issparse(X) else X
+        X = self._canonical(X)
         if self.metric == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(
                 "X must be a square matrix of distances between the training records "
                 f"for metric='precomputed'; it has shape {X.shape}."
             )
         self._check_distances(X)
+        # What is asked of a fitted scorer is answered by the parameters it was
+        # fitted with: its neighbourhood was chosen for them.
+        self._fitted = SimpleNamespace(**self.get_params(deep=False))
         self._fit_labels(y)
         self._fit_search(X)
         self._remember_records(X, y)
         return self
 
+    def __sklearn_is_fitted__(self):
+        return "_records" in self.__dict__
+
     def _checks(self):
-        precomputed = self.metric == "precomputed"
         return {
             "accept_sparse": "csr",
-            "dtype": [np.float64, np.float32] if precomputed else np.float64,
+            "dtype": [np.float64, np.float32],
             "ensure_all_finite": "allow-nan"
             if self.metric == "nan_euclidean"
             else True,
         }
+
+    def _canonical(self, X):
+        """Give a sparse matrix its canonical form, without changing the one given."""
+        if not sp.issparse(X):
+            return X
+        X = sp.csr_array(X)
+        if self._is_graph(X):
+            return _clean_graph(X)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        return X
 
     def _check_distances(self, X):
         if self.metric == "precomputed":
@@ -140,7 +160,7 @@ class KNNScorer(RecordScorerMixin, BaseEstimator):
         self.truncation_bound_ = 0.0 if whole else self._bound(n_ranks)
         self._n_ranks_wanted = n if whole else n_ranks + self._ranks_beyond
         self._search = make_search(
-            X,
+            X if self.metric == "precomputed" else X.astype(np.float64, copy=False),
             self._n_ranks_wanted,
             search=self.search,
             metric=self.metric,
@@ -163,11 +183,12 @@ class KNNScorer(RecordScorerMixin, BaseEstimator):
         return self.metric == "precomputed" and sp.issparse(X)
 
     def _check_reach(self, lengths):
-        needed = min(self.n_neighbors, self.n_samples_fit_ - 1)
+        k = self._fitted.n_neighbors
+        needed = min(k + self._ranks_beyond, self.n_samples_fit_ - 1)
         if lengths.min() < needed:
             raise ValueError(
                 f"X, a sparse graph, has a row with {lengths.min()} neighbours; "
-                f"n_neighbors={self.n_neighbors} needs at least {needed} in each row."
+                f"n_neighbors={k} needs at least {needed} in each row."
             )
 
     def _remember_records(self, X, y):
@@ -176,7 +197,7 @@ class KNNScorer(RecordScorerMixin, BaseEstimator):
             self._records = GraphRecordIndex(X, y)
 
     def _validate_rows(self, X):
-        X = validate_data(self, X, reset=False, **self._checks())
+        X = self._canonical(validate_data(self, X, reset=False, **self._checks()))
         self._check_distances(X)
         sparse = sp.issparse(self._records.X)
         if self.metric == "precomputed":
@@ -187,9 +208,9 @@ class KNNScorer(RecordScorerMixin, BaseEstimator):
                 raise ValueError(f"X must be {form}, as it was in fit.")
             if sparse:
                 self._check_rows_of_graph(np.diff(X.indptr))
-        if sparse:
-            return sp.csr_array(X)
-        return X.toarray() if sp.issparse(X) else X
+        if sp.issparse(X) == sparse:
+            return X
+        return sp.csr_array(X) if sparse else X.toarray()
 
     def _check_rows_of_graph(self, lengths):
         self._check_reach(lengths)
@@ -201,6 +222,13 @@ class KNNScorer(RecordScorerMixin, BaseEstimator):
                 UserWarning,
                 stacklevel=4,
             )
+
+    def _rank(self, X, exclude, n_ranks=None):
+        """Rank the training records for rows, as `_search` does."""
+        if self._fitted.metric != "precomputed" and X.dtype != np.float64:
+            X = X.astype(np.float64)
+        n_ranks = self._n_ranks_wanted if n_ranks is None else n_ranks
+        return self._search.rank(X, exclude, n_ranks)
 
     def _encode(self, y):
         """Return the number of each label, -1 for one that no training record has."""
@@ -229,7 +257,7 @@ class KNNScorer(RecordScorerMixin, BaseEstimator):
         sums, _ = weights.sums()
         unfilled = [weights.unfilled(n) for n in self.n_samples_fit_ + np.arange(2)]
         values = np.where(records >= 0, *unfilled)
-        for queries, *ranking in self._search.rank(X, records, self._n_ranks_wanted):
+        for queries, *ranking in self._rank(X, records):
             values[queries] += _semivalues.self_values(
                 *ranking, self._labels, labels[queries], n_others[queries],
                 n_matches[queries], weights.weights, sums,
@@ -266,7 +294,7 @@ class KNNScorer(RecordScorerMixin, BaseEstimator):
         X = self._validate_rows(X)
         y = self._validate_labels(y)
         check_consistent_length(X, y)
-        rankings = self._search.rank(X, np.full(len(y), -1), self._n_ranks_wanted)
+        rankings = self._rank(X, np.full(len(y), -1))
         if aggregate == "mean":
             return self._total_values(rankings, y) / len(y)
         return self._value_matrix(rankings, y)
@@ -327,8 +355,7 @@ class KNNScorer(RecordScorerMixin, BaseEstimator):
         n = self.n_samples_fit_
         records = np.arange(n)
         matrix = SparseRows((n, n))
-        search = self._search.rank(self._records.X, records, self._n_ranks_wanted)
-        for queries, *ranking in search:
+        for queries, *ranking in self._rank(self._records.X, records):
             matrix.add(queries, ranking, self._influence_of_ranked(queries, ranking))
         return matrix.tocsr()
 
@@ -349,6 +376,21 @@ def _stored_diagonal(X):
     """Tell, for each row of a CSR matrix, whether its diagonal entry is stored."""
     rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
     return np.bincount(rows[X.indices == rows], minlength=X.shape[0]) > 0
+
+
+def _clean_graph(X):
+    """Drop from a graph what is no record, and repeats but for the nearest."""
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    order = np.lexsort((X.data, X.indices, rows))
+    rows, records = rows[order], X.indices[order]
+    keep = (records >= 0) & (records < X.shape[1])
+    keep[1:] &= (rows[1:] != rows[:-1]) | (records[1:] != records[:-1])
+    if keep.all():
+        return X
+    indptr = np.concatenate(
+        [[0], np.cumsum(np.bincount(rows[keep], minlength=X.shape[0]))]
+    )
+    return sp.csr_array((X.data[order][keep], records[keep], indptr), shape=X.shape)
 
 
 def _listed(ranking):

@@ -100,10 +100,10 @@ class KNNLeaveOneOutScorer(KNNScorer):
         self.random_state = random_state
 
     def _n_ranks(self, n_records):
-        return self.n_neighbors
+        return self._fitted.n_neighbors
 
     def _bound(self, n_ranks):
         return 0.0
 
     def _rank_weights(self, n_ranks):
-        return leave_one_out_weights(n_ranks, self.n_neighbors)
+        return leave_one_out_weights(n_ranks, self._fitted.n_neighbors)

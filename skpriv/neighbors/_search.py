@@ -3,8 +3,9 @@
 Each search has one method, ``rank(X, exclude, n_ranks)``, which yields a `Ranking`
 for a part of the queries at a time, so that memory stays bounded. No ranking depends
 on the order of the training rows: a tie group that is begun is given whole, and
-near-ties that a matrix product or float32 would blur are computed again from
-differences of features in float64.
+near-ties of Euclidean distances, which a matrix product or float32 would blur, are
+computed again from differences of features in float64. Other metrics are taken as
+scikit-learn computes them.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -136,6 +137,7 @@ class MetricSearch:
             metric=metric, p=params.pop("p", 2), metric_params=params, n_jobs=n_jobs
         ).fit(X)
         self._n_records = X.shape[0]
+        self._metric = metric
         self._atol = 1e-12 if metric in _ROUNDS_ABSOLUTELY else 0.0
 
     def rank(self, X, exclude, n_ranks):
@@ -170,15 +172,25 @@ class MetricSearch:
 
     def _nearest(self, X, wanted):
         """Return candidates, what to sort them by, and a bound on all others."""
-        distances, candidates = self._index.kneighbors(X, wanted)
+        candidates, distances = self._neighbors(X, wanted)
         return candidates, distances, distances[:, -1].copy()
+
+    def _neighbors(self, X, wanted):
+        distances, candidates = self._index.kneighbors(X, wanted)
+        if np.isnan(distances).any():
+            undefined = np.isnan(distances).any(axis=1).sum()
+            raise ValueError(
+                f"metric={self._metric!r} gives no distance (NaN) for some records to "
+                f"{undefined} of {len(distances)} rows; take another metric."
+            )
+        return candidates, distances
 
     def _rank_all(self, X, queries, exclude, n_ranks):
         """Rank all records for some of the queries."""
         rows = max(1, get_chunk_n_rows(40 * self._n_records))
         for batch in gen_batches(queries.size, rows):
             part = queries[batch]
-            distances, candidates = self._index.kneighbors(X[part], self._n_records)
+            candidates, distances = self._neighbors(X[part], self._n_records)
             *ranking, _ = _ranking.rank_candidates(
                 candidates, distances, exclude[part], n_ranks,
                 np.full(part.size, np.inf), self._rtol, self._atol,
@@ -251,7 +263,7 @@ class _Frame:
         largest = abs(X).max()
         usual = largest == 0 or 1e-100 < largest < 1e100
         # A power of two changes no digit.
-        self._scale = 1.0 if usual else 2.0 ** -np.frexp(largest)[1]
+        self._scale = 1.0 if usual else np.ldexp(1.0, min(-np.frexp(largest)[1], 1000))
         self._centre = None if sp.issparse(X) else self.scaled(X).mean(axis=0)
 
     def scaled(self, X):
@@ -310,7 +322,7 @@ class ApproximateSearch:
         from pynndescent import NNDescent  # takes seconds to import
         from pynndescent.distances import named_distances
 
-        self._X = X
+        self._width = min(max(n_ranks + 2, _FEWEST_IN_INDEX), X.shape[0])
         self._frame = None
         if _is_euclidean(metric, metric_params):
             metric, metric_params, self._frame = "euclidean", None, _Frame(X)
@@ -326,7 +338,7 @@ class ApproximateSearch:
             X,
             metric=metric,
             metric_kwds=metric_params,
-            n_neighbors=min(max(n_ranks + 2, _FEWEST_IN_INDEX), X.shape[0]),
+            n_neighbors=self._width,
             # Threads share the work by their number, and with it the result: a seed
             # asks for a result that repeats.
             n_jobs=1 if random_state is not None else effective_n_jobs(n_jobs),
@@ -338,10 +350,9 @@ class ApproximateSearch:
 
         Ties at the edge of what the index returns are cut as it returns them.
         """
-        wanted = _n_wanted(exclude, n_ranks, self._X.shape[0])
         queries = np.arange(X.shape[0])
-        for batch in gen_batches(queries.size, get_chunk_n_rows(40 * wanted)):
-            candidates, values = self._nearest(X, batch, wanted)
+        for batch in gen_batches(queries.size, get_chunk_n_rows(40 * self._width)):
+            candidates, values = self._nearest(X[batch], exclude[batch])
             candidates = _without_repeats(candidates)
             rtol = _TIE[values.dtype]
             if self._frame is not None:
@@ -353,12 +364,20 @@ class ApproximateSearch:
                 *_rank_listed(candidates, values, exclude[batch], n_ranks, rtol),
             )
 
-    def _nearest(self, X, batch, wanted):
-        if X is self._X:
-            candidates, distances = self._index.neighbor_graph
-            return candidates[batch], distances[batch]
-        X = X[batch] if self._frame is None else self._frame.centred(X[batch])
-        return self._index.query(X, k=wanted)
+    def _nearest(self, X, exclude):
+        """Look records up in the index's own graph, and search for other rows."""
+        candidates = np.empty((X.shape[0], self._width), dtype=np.int64)
+        distances = np.empty(candidates.shape, dtype=np.float32)
+        known = exclude >= 0
+        graph, lengths = self._index.neighbor_graph
+        candidates[known] = graph[exclude[known]]
+        distances[known] = lengths[exclude[known]]
+        if not known.all():
+            X = X[~known]
+            X = X if self._frame is None else self._frame.centred(X)
+            found = self._index.query(X, k=self._width)
+            candidates[~known], distances[~known] = found
+        return candidates, distances
 
 
 class DistanceSearch:

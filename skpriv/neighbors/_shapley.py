@@ -174,9 +174,9 @@ class KNNShapleyScorer(KNNScorer):
         self._labels = y.astype(np.float64)
 
     def _n_ranks(self, n_records):
-        if self.neighborhood is None:
+        if self._fitted.neighborhood is None:
             return n_records
-        return max(self.neighborhood, self.n_neighbors)
+        return max(self._fitted.neighborhood, self._fitted.n_neighbors)
 
     def _bound(self, n_ranks):
         if self.task_ == "regression":
@@ -184,10 +184,10 @@ class KNNShapleyScorer(KNNScorer):
                 "X, a sparse graph, must list all neighbours for regression; a row has "
                 f"only {n_ranks}."
             )
-        return 1 / max(self.n_neighbors, n_ranks)
+        return 1 / max(self._fitted.n_neighbors, n_ranks)
 
     def _rank_weights(self, n_ranks):
-        return shapley_weights(n_ranks, self.n_neighbors)
+        return shapley_weights(n_ranks, self._fitted.n_neighbors)
 
     def _encode(self, y):
         if self.task_ == "classification":
@@ -199,9 +199,9 @@ class KNNShapleyScorer(KNNScorer):
         if self.task_ == "classification":
             return super()._self_values(X, labels, records)
         values = np.empty(labels.size)
-        for queries, *ranking in self._search.rank(X, records, self._n_ranks_wanted):
+        for queries, *ranking in self._rank(X, records):
             values[queries] = _shapley_regression.self_values(
-                *ranking, self._labels, labels[queries], self.n_neighbors
+                *ranking, self._labels, labels[queries], self._fitted.n_neighbors
             )
         return values
 
@@ -226,7 +226,7 @@ class KNNShapleyScorer(KNNScorer):
         targets = self._encode(y)
         for queries, *ranking in rankings:
             values = _shapley_regression.record_values(
-                *ranking, self._labels, targets[queries], self.n_neighbors
+                *ranking, self._labels, targets[queries], self._fitted.n_neighbors
             )
             yield queries, ranking[0], values
 
@@ -234,5 +234,5 @@ class KNNShapleyScorer(KNNScorer):
         if self.task_ == "classification":
             return super()._influence_of_ranked(queries, ranking)
         return _shapley_regression.self_influence(
-            *ranking, self._labels, self._labels[queries], self.n_neighbors
+            *ranking, self._labels, self._labels[queries], self._fitted.n_neighbors
         )

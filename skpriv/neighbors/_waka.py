@@ -196,33 +196,41 @@ class WaKAScorer(KNNScorer):
         self.random_state = random_state
 
     def _n_ranks(self, n_records):
-        if self.neighborhood is None:
+        if self._fitted.neighborhood is None:
             return n_records
-        if self.neighborhood == "auto":
+        if self._fitted.neighborhood == "auto":
             return smallest_neighborhood(
-                self.n_neighbors, self.subset_probability, self.tol, n_records
+                self._fitted.n_neighbors,
+                self._fitted.subset_probability,
+                self._fitted.tol,
+                n_records,
             )
-        return max(self.neighborhood, self.n_neighbors)
+        return max(self._fitted.neighborhood, self._fitted.n_neighbors)
 
     def _bound(self, n_ranks):
-        bound = stats.binom.cdf(self.n_neighbors - 1, n_ranks, self.subset_probability)
-        if self.neighborhood == "auto" and bound > self.tol:
+        bound = stats.binom.cdf(
+            self._fitted.n_neighbors - 1, n_ranks, self._fitted.subset_probability
+        )
+        if self._fitted.neighborhood == "auto" and bound > self._fitted.tol:
             wanted = self._n_ranks(self.n_samples_fit_) + self._ranks_beyond
             warnings.warn(
                 f"The graph lists too few neighbours: with {n_ranks} of them scores "
-                f"are within {bound:.2g} of exact, not within tol={self.tol}; that "
-                f"takes a graph with {wanted} neighbours in each row.",
+                f"are within {bound:.2g} of exact, not within "
+                f"tol={self._fitted.tol}; that takes a graph with {wanted} neighbours "
+                "in each row.",
                 UserWarning,
                 stacklevel=2,
             )
         return float(bound)
 
     def _rank_weights(self, n_ranks):
-        return waka_weights(n_ranks, self.n_neighbors, self.subset_probability)
+        return waka_weights(
+            n_ranks, self._fitted.n_neighbors, self._fitted.subset_probability
+        )
 
     @property
     def _mismatch_sign(self):
-        return 1.0 if self.variant == "waka" else -1.0
+        return 1.0 if self._fitted.variant == "waka" else -1.0
 
     def _levels_above(self, loss):
         """Share of each step of the loss that lies above a value, by s.
@@ -230,43 +238,45 @@ class WaKAScorer(KNNScorer):
         With s of the k - 1 nearer votes matching, the k-th decides whether the loss is
         at the lower or the upper end of the step from 1 - (s + 1)/k to 1 - s/k.
         """
-        k = self.n_neighbors
+        k = self._fitted.n_neighbors
         upper = k - np.arange(k)
         return np.clip(upper - k * np.asarray(loss)[..., None], 0.0, 1.0)
 
     def _level_weights(self):
         """What each step counts, for a match in front of a mismatch and the reverse."""
-        above = self._levels_above(self.threshold)
-        whole = np.ones(self.n_neighbors)
-        if self.variant == "removal":
+        above = self._levels_above(self._fitted.threshold)
+        whole = np.ones(self._fitted.n_neighbors)
+        if self._fitted.variant == "removal":
             weights = np.stack([above, -whole])
         else:
             weights = np.stack([whole, above - 1])
-        return self.subset_probability / self.n_neighbors * weights
+        return self._fitted.subset_probability / self._fitted.n_neighbors * weights
 
     def _unfilled(self, n_others, n_matches):
         """Probability of subsets with fewer than k records, s of them matching."""
-        s = np.arange(self.n_neighbors)
+        s = np.arange(self._fitted.n_neighbors)
         pairs, inverse = np.unique(
             np.stack([n_matches, n_others - n_matches]), axis=1, return_inverse=True
         )
         matches, mismatches = pairs[:, :, None]
-        q = self.subset_probability
+        q = self._fitted.subset_probability
         events = stats.binom.pmf(s, matches, q)
         events *= stats.binom.cdf(s[::-1], mismatches, q)
         return events[inverse.reshape(-1)]
 
     def _tables(self):
-        return self.n_neighbors, *_subsets.binomial_tables(
-            self.n_samples_fit_, self.n_neighbors, self.subset_probability
+        return self._fitted.n_neighbors, *_subsets.binomial_tables(
+            self.n_samples_fit_,
+            self._fitted.n_neighbors,
+            self._fitted.subset_probability,
         )
 
-    def _self_events(self, X, labels, records):
+    def _self_events(self, X, labels, records, n_ranks=None):
         """Events of `_subsets` for rows, over subsets of the other records."""
         n_others, n_matches = self._others(labels, records)
-        match, mismatch = np.empty((2, labels.size, self.n_neighbors))
+        match, mismatch = np.empty((2, labels.size, self._fitted.n_neighbors))
         tables = self._tables()
-        for queries, *ranking in self._search.rank(X, records, self._n_ranks_wanted):
+        for queries, *ranking in self._rank(X, records, n_ranks):
             match[queries], mismatch[queries] = _subsets.subset_events(
                 *ranking, self._labels, labels[queries], n_others[queries],
                 n_matches[queries], *tables,
@@ -274,14 +284,14 @@ class WaKAScorer(KNNScorer):
         return match, mismatch, self._unfilled(n_others, n_matches)
 
     def _self_values(self, X, labels, records):
-        if self.variant != "removal":
+        if self._fitted.variant != "removal":
             # At its own row a record matches, so that "addition" counts all.
             return super()._self_values(X, labels, records)
         _, mismatch, unfilled = self._self_events(X, labels, records)
         return (mismatch + unfilled) @ self._level_weights()[0]
 
     def _total_values(self, rankings, y):
-        if self.variant == "waka":
+        if self._fitted.variant == "waka":
             return super()._total_values(rankings, y)
         totals = np.zeros(self.n_samples_fit_)
         for _, (records, _, lengths), values in self._level_values(rankings, y):
@@ -292,7 +302,7 @@ class WaKAScorer(KNNScorer):
         return totals
 
     def _value_matrix(self, rankings, y):
-        if self.variant == "waka":
+        if self._fitted.variant == "waka":
             return super()._value_matrix(rankings, y)
         matrix = SparseRows((len(y), self.n_samples_fit_))
         for queries, ranking, values in self._level_values(rankings, y):
@@ -315,7 +325,7 @@ class WaKAScorer(KNNScorer):
             yield queries, ranking, values
 
     def _influence_of_ranked(self, queries, ranking):
-        if self.variant != "removal":
+        if self._fitted.variant != "removal":
             return super()._influence_of_ranked(queries, ranking)
         labels = self._labels[queries]
         n_others, n_matches = self._others(labels, queries)
@@ -350,9 +360,9 @@ class WaKAScorer(KNNScorer):
         """
         return self._loss_pmfs(*self._rows(X, y))
 
-    def _loss_pmfs(self, X, labels, records):
-        match, mismatch, unfilled = self._self_events(X, labels, records)
-        with_record = np.zeros((labels.size, self.n_neighbors + 1))
+    def _loss_pmfs(self, X, labels, records, n_ranks=None):
+        match, mismatch, unfilled = self._self_events(X, labels, records, n_ranks)
+        with_record = np.zeros((labels.size, self._fitted.n_neighbors + 1))
         without = np.zeros_like(with_record)
         # In order of the votes for the label, from 0 to k.
         with_record[:, 1:] = match + mismatch + unfilled
@@ -400,7 +410,7 @@ class WaKAScorer(KNNScorer):
         _, mismatch, unfilled = self._self_events(X, labels, records)
         sides = 2 * self._levels_above(loss) - 1
         scores = ((mismatch + unfilled) * sides).sum(axis=1)
-        return self.subset_probability / self.n_neighbors * scores
+        return self._fitted.subset_probability / self._fitted.n_neighbors * scores
 
     def likelihood_ratio(self, X, y, loss):
         """Return the exact log likelihood ratio of membership in an audited k-NN.
@@ -420,30 +430,49 @@ class WaKAScorer(KNNScorer):
         Returns
         -------
         ratio : ndarray of shape (n_samples,)
-            Higher means more likely a member; infinite where one side is impossible.
-            NaN, with a warning, where the loss is as good as impossible either way.
+            Higher means more likely a member; infinite where the loss is possible one
+            way only. NaN, with a warning, where it is not possible either way, or so
+            improbable that an index or graph of neighbours cannot tell.
         """
         X, labels, records = self._rows(X, y)
         loss = self._validate_loss(loss, labels.size)
-        level = np.rint(loss * self.n_neighbors).astype(int)
-        if not np.allclose(level, loss * self.n_neighbors, rtol=0, atol=1e-6):
+        k = self._fitted.n_neighbors
+        level = np.rint(loss * k).astype(int)
+        if not np.allclose(level, loss * k, rtol=0, atol=1e-6):
             raise ValueError(
-                f"loss must be a multiple of 1/n_neighbors = 1/{self.n_neighbors} in "
-                "every row: the share of the audited k-NN's votes not for the label."
+                f"loss must be a multiple of 1/n_neighbors = 1/{k} in every row: the "
+                "share of the audited k-NN's votes not for the label."
             )
         here = np.arange(labels.size), level
         inside, outside = (pmf[here] for pmf in self._loss_pmfs(X, labels, records))
-        hopeless = np.maximum(inside, outside) <= self.truncation_bound_
-        if hopeless.any():
+        # A ratio needs its smaller side to many digits: where what was left out of
+        # the count may matter, nothing is left out.
+        faint = np.flatnonzero(
+            np.minimum(inside, outside) < 1e9 * self.truncation_bound_
+        )
+        doubtful = np.zeros(labels.size, dtype=bool)
+        if faint.size and self.search_ == "exact":
+            here = np.arange(faint.size), level[faint]
+            inside[faint], outside[faint] = (
+                pmf[here]
+                for pmf in self._loss_pmfs(
+                    X[faint], labels[faint], records[faint], self.n_samples_fit_
+                )
+            )
+        else:
+            bound = self.truncation_bound_
+            doubtful[faint] = np.minimum(inside, outside)[faint] <= bound
+        doubtful |= np.maximum(inside, outside) == 0
+        if doubtful.any():
             warnings.warn(
-                f"In {hopeless.sum()} rows the loss is as good as impossible, whether "
-                "the record is in or out; their likelihood ratio is NaN.",
+                f"In {doubtful.sum()} rows the loss is as good as impossible, and the "
+                "likelihood ratio is NaN.",
                 RuntimeWarning,
                 stacklevel=2,
             )
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.log(inside) - np.log(outside)
-        ratio[hopeless] = np.nan
+        ratio[doubtful] = np.nan
         return ratio
 
     def attack_success(self, X, y=None):

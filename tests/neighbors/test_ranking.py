@@ -159,8 +159,9 @@ def test_approximate_index_that_misses_and_repeats_neighbours(monkeypatch):
         n_jobs=1, random_state=0,
     )  # fmt: skip
     assert isinstance(search, ApproximateSearch)
-    candidates = np.array([[5, 9, 5, -1], [8, -1, -1, -1]])
-    answer = candidates, np.ones((2, 4), dtype=np.float32)
+    candidates = np.full((2, search._width), -1)
+    candidates[:, :3] = [[5, 9, 5], [8, -1, -1]]
+    answer = candidates, np.ones(candidates.shape, dtype=np.float32)
     monkeypatch.setattr(search._index, "query", lambda X, k: answer)
     Q = rng.normal(size=(2, 4))
     groups = found_groups(search, Q, np.array([-1, -1]), 10)

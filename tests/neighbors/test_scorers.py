@@ -11,7 +11,8 @@ from pynndescent import PyNNDescentTransformer
 from scipy import stats
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
-from sklearn.datasets import load_iris, make_classification
+from sklearn.datasets import load_digits, load_iris, make_classification
+from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsTransformer
@@ -60,7 +61,7 @@ def test_large_sets_neither_overflow_nor_lose_probability(k, q):
         assert (pmf >= 0).all()
         np.testing.assert_allclose(pmf.sum(axis=1), 1, rtol=0, atol=1e-9)
     for variant in ("waka", "removal", "addition"):
-        waka.set_params(variant=variant)
+        waka.set_params(variant=variant).fit(X, y)
         assert np.isfinite(waka.score_samples(Q, y_Q)).all()
         assert np.isfinite(waka.attribute(Q, y_Q)).all()
 
@@ -93,9 +94,8 @@ def test_extreme_subset_probabilities(q):
         loo = KNNLeaveOneOutScorer(5).fit(X, y)
         plain = WaKAScorer(5, subset_probability=q).fit(X, y)
         np.testing.assert_allclose(plain.scores_, loo.scores_, **CLOSE)
-        np.testing.assert_allclose(
-            scorer.set_params(threshold=0).attribute(X, y), loo.attribute(X, y), **CLOSE
-        )
+        signed = clone(scorer).set_params(threshold=0).fit(X, y)
+        np.testing.assert_allclose(signed.attribute(X, y), loo.attribute(X, y), **CLOSE)
 
 
 # Truncation
@@ -276,7 +276,7 @@ def test_graph_that_is_too_short_is_said_so(data):
     np.testing.assert_allclose(
         scorer.scores_, exact.scores_, rtol=0, atol=scorer.truncation_bound_
     )
-    with pytest.raises(ValueError, match="n_neighbors=30 needs at least 30"):
+    with pytest.raises(ValueError, match="n_neighbors=30 needs at least 31"):
         WaKAScorer(30, metric="precomputed").fit(graph, y)
 
 
@@ -440,6 +440,77 @@ def test_fit_again_forgets_the_scores(data, Scorer):
     assert len(scorer.fit(X[:50], y[:50]).scores_) == 50
 
 
+@all_scorers
+def test_parameters_set_after_fit_wait_for_the_next_fit(data, Scorer):
+    X, y = data
+    scorer, wider = Scorer(3).fit(X, y), Scorer(50).fit(X, y)
+    expected = scorer.attribute(X[:9], y[:9])
+    scorer.set_params(n_neighbors=50)
+    np.testing.assert_array_equal(scorer.attribute(X[:9], y[:9]), expected)
+    np.testing.assert_array_equal(scorer.scores_, Scorer(3).fit(X, y).scores_)
+    np.testing.assert_array_equal(scorer.fit(X, y).scores_, wider.scores_)
+
+
+@all_scorers
+def test_fit_that_fails_leaves_no_fit(data, Scorer):
+    X, y = data
+    scorer = Scorer().fit(X, y)
+    with pytest.raises(ValueError, match="NaN"):
+        scorer.fit(np.full_like(X, np.nan), y)
+    with pytest.raises(NotFittedError):
+        _ = scorer.scores_
+
+
+@all_scorers
+def test_float32_pipeline_recognises_its_records(Scorer):
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:300].astype(np.float32), y[:300]
+    pipe = make_pipeline(PCA(10), Scorer()).fit(X, y)
+    np.testing.assert_allclose(
+        pipe.score_samples(X), pipe[-1].scores_, rtol=0, atol=1e-6
+    )
+
+
+@all_scorers
+def test_sparse_input_is_left_as_it_is(Scorer):
+    matrix = sp.csr_array((3, 4))
+    matrix.data = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
+    matrix.indices = np.array([2, 0, 1, 0, 0], dtype=np.int32)  # unsorted, repeated
+    matrix.indptr = np.array([0, 2, 5, 5], dtype=np.int32)
+    parts = matrix.data.copy(), matrix.indices.copy()
+    scorer = Scorer(1).fit(matrix, [0, 1, 0])
+    scorer.score_samples(matrix)
+    np.testing.assert_array_equal(matrix.data, parts[0])
+    np.testing.assert_array_equal(matrix.indices, parts[1])
+    dense = Scorer(1).fit(np.array([[2, 0, 1, 0], [9, 3, 0, 0], [0] * 4]), [0, 1, 0])
+    np.testing.assert_allclose(scorer.scores_, dense.scores_, **CLOSE)
+
+
+def test_repeats_in_a_graph_do_not_count_as_neighbours():
+    graph = sp.csr_array((3, 3))
+    graph.data = np.array([1.0, 1.0, 1.0, 1.0, 1.0, 1.0])
+    graph.indices = np.array([1, 1, 0, 0, -1, 0], dtype=np.int32)
+    graph.indptr = np.array([0, 2, 4, 6], dtype=np.int32)
+    with pytest.raises(ValueError, match="a row with 1 neighbours"):
+        KNNShapleyScorer(2, metric="precomputed").fit(graph, [0, 1, 0])
+
+
+def test_undefined_distances_are_an_error():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    X[0] = 5  # constant: it has no correlation with anything
+    with pytest.raises(ValueError, match="metric='correlation' gives no distance"):
+        _ = WaKAScorer(metric="correlation").fit(X, np.arange(40) % 2).scores_
+
+
+def test_rows_of_an_approximate_index_are_scored_as_its_records(data):
+    X, y = data
+    scorer = WaKAScorer(1, search="approximate", tol=1e-6, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(scorer.score_samples(X.copy(), y), scorer.scores_)
+    np.testing.assert_array_equal(
+        scorer.score_samples(X[9:5:-1]), scorer.scores_[9:5:-1]
+    )
+
+
 # The smallest sets
 
 
@@ -510,7 +581,7 @@ def test_missing_and_infinite_values(data, Scorer, bad):
     scorer = Scorer().fit(*data)
     with pytest.raises(ValueError, match=r"contains (NaN|infinity)"):
         scorer.score_samples(X)
-    with pytest.raises(ValueError, match="NaN or infinite"):
+    with pytest.raises(ValueError, match=r"y contains (NaN|infinity)"):
         scorer.attribute(data[0][:1], [bad])
 
 
@@ -622,15 +693,32 @@ def test_likelihood_ratio_needs_a_possible_loss(data):
             method(X[:2], y[:2], [0.25])
         with pytest.raises(ValueError, match="between 0 and 1"):
             method(X[:2], y[:2], [0.25, np.nan])
-    # Among 100 records of its own label, a vote against it cannot be.
+    # With all votes its own label's, a vote against it cannot be.
     scorer = WaKAScorer(1).fit(np.zeros((100, 1)), np.zeros(100))
-    with pytest.warns(RuntimeWarning, match="In 1 rows"):
-        ratio = scorer.likelihood_ratio([[0.0], [0.0]], [0, 0], [0.0, 1.0])
+    assert scorer.truncation_bound_ > 0
+    ratio = scorer.likelihood_ratio([[0.0], [0.0]], [0, 0], [0.0, 1.0])
     assert 0 <= ratio[0] < 1e-9
+    # Without the record it can: the other 99 are out with probability 2**-99.
+    assert ratio[1] == -np.inf
+    with pytest.warns(RuntimeWarning, match="In 1 rows"):
+        ratio = (
+            WaKAScorer(3, subset_probability=1.0)
+            .fit(X, y * 0)
+            .likelihood_ratio(X[:2], y[:2] * 0, [0.0, 1.0])
+        )
     assert np.isnan(ratio[1])
-    # Where nothing is left out of the count, impossible is a number: minus infinity.
-    scorer = WaKAScorer(1).fit(np.zeros((9, 1)), np.zeros(9))
-    assert scorer.likelihood_ratio([[0.0]], [0], [1.0]) == -np.inf
+
+
+def test_likelihood_ratio_of_a_rare_loss_is_exact():
+    # The only votes for the record's label lie behind the 45 nearest records.
+    X, y = np.arange(200.0)[:, None], np.ones(200)
+    y[0] = y[45:] = 0
+    ratios = [
+        WaKAScorer(1, neighborhood=n).fit(X, y).likelihood_ratio(X[:1], [0], [0.0])
+        for n in ("auto", None, 5)
+    ]
+    expected = 44 * np.log(2)  # ... all of which must be out, without the record
+    np.testing.assert_allclose(ratios, expected, rtol=1e-9)
 
 
 def test_attack_by_exact_likelihood_ratio_reaches_the_stated_success():
