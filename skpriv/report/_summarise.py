@@ -12,6 +12,8 @@ from skpriv.report._prediction import (
 )
 
 _TOP_SHARES = (0.01, 0.1)
+# Below zero by less than this, a score is zero but for rounding.
+_ROUNDING = 1e-12
 
 
 def summarise(audit, encoded, *, source, n_top):
@@ -141,7 +143,7 @@ def describe_scores(scores, encoded, unexposed=0.0):
     known = ~np.isnan(scores)
     exposure = np.where(known, scores - unexposed, 0)
     descending = np.sort(exposure[known])[::-1]
-    total = exposure.sum() if (exposure >= 0).all() else 0.0
+    total = exposure.sum() if (exposure >= -_ROUNDING).all() else 0.0
     top_shares = {}
     for share in _TOP_SHARES:
         n_top = max(1, round(share * len(descending)))

@@ -78,6 +78,11 @@ def test_parts_of_a_sum_with_negative_terms_are_none():
     assert found["by_class"]["b"]["part_of_sum"] is None
 
 
+def test_a_score_that_is_negative_by_rounding_spoils_no_part():
+    scores, table = np.array([-1e-17, 0.5]), make_table([0, 1], ["a", "b"])
+    assert describe_scores(scores, table)["by_class"]["b"]["part_of_sum"] == 1
+
+
 def test_records_without_a_score_are_counted_and_left_aside():
     scores = np.array([np.nan, 0.1, 0.3, np.nan])
     found = describe_scores(scores, make_table([0, 1, 1, 1], ["a", "b"]))
