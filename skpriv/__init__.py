@@ -8,6 +8,11 @@ _HOME = {
     "GLSScorer": "skpriv.leverage",
     "KNNLeaveOneOutScorer": "skpriv.neighbors",
     "KNNShapleyScorer": "skpriv.neighbors",
+    "LeverageAttack": "skpriv.attacks",
+    "LiRAAttack": "skpriv.attacks",
+    "LossAttack": "skpriv.attacks",
+    "RMIAAttack": "skpriv.attacks",
+    "WaKAAttack": "skpriv.attacks",
     "WaKAScorer": "skpriv.neighbors",
 }
 
@@ -15,6 +20,11 @@ __all__ = [
     "GLSScorer",
     "KNNLeaveOneOutScorer",
     "KNNShapleyScorer",
+    "LeverageAttack",
+    "LiRAAttack",
+    "LossAttack",
+    "RMIAAttack",
+    "WaKAAttack",
     "WaKAScorer",
     "__version__",
 ]

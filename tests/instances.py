@@ -2,6 +2,7 @@
 
 import numpy as np
 from sklearn.decomposition import PCA
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import (
     ElasticNet,
     HuberRegressor,
@@ -13,10 +14,21 @@ from sklearn.linear_model import (
     SGDClassifier,
     TweedieRegressor,
 )
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skpriv import GLSScorer, KNNLeaveOneOutScorer, KNNShapleyScorer, WaKAScorer
+from skpriv import (
+    GLSScorer,
+    KNNLeaveOneOutScorer,
+    KNNShapleyScorer,
+    LeverageAttack,
+    LiRAAttack,
+    LossAttack,
+    RMIAAttack,
+    WaKAAttack,
+    WaKAScorer,
+)
 
 INSTANCES = [
     WaKAScorer(),
@@ -32,6 +44,35 @@ INSTANCES = [
     KNNLeaveOneOutScorer(),
     KNNLeaveOneOutScorer(n_neighbors=100, metric="chebyshev"),
     KNNLeaveOneOutScorer(n_neighbors=1, metric="precomputed"),
+    LiRAAttack(),
+    LiRAAttack(RandomForestClassifier(2, max_depth=2), n_shadows=6, variance="record"),
+    LiRAAttack(KNeighborsClassifier(1), n_shadows=6, mode="offline", signal="hinge"),
+    LiRAAttack(
+        n_shadows=6,
+        mode="offline-density",
+        variance="pooled",
+        signal="loss",
+        smoothing=0.1,
+        augmentations=0.1,
+        store_models=True,
+        n_jobs=1,
+    ),
+    LossAttack(),
+    LossAttack(RandomForestClassifier(2, max_depth=2), smoothing=1.0),
+    RMIAAttack(),
+    RMIAAttack(
+        KNeighborsClassifier(2),
+        n_shadows=2,
+        mode="offline",
+        gamma=2.0,
+        offline_slope=1.0,
+        store_models=True,
+    ),
+    WaKAAttack(),
+    WaKAAttack(1, metric="manhattan", neighborhood=3),
+    WaKAAttack(20, subset_probability=0.3, neighborhood=None),
+    LeverageAttack(),
+    LeverageAttack(fit_intercept=False),
     GLSScorer(),
     GLSScorer(Ridge(), score="self_influence"),
     GLSScorer(Ridge(), cv=3),

@@ -26,6 +26,8 @@ LEVELS = {
     "__main__": 7,
 }
 KERNELS = {
+    "attacks._likelihood": {"metrics._intervals"},
+    "metrics._intervals": set(),
     "neighbors._ranking": set(),
     "neighbors._semivalues": set(),
     "neighbors._subsets": {"neighbors._semivalues"},

@@ -17,6 +17,7 @@ from numba import njit, prange
 _DIGIT = np.uint32(12)
 _BUCKETS = np.uint32(1 << 12)
 _LOW_DIGIT = np.uint32(_BUCKETS - 1)
+_EPS = 2.0**-52
 _HALF = np.uint64(32)
 _LOW_HALF = np.uint64(0xFFFFFFFF)
 _BLOCKS = 64  # shares of the queries, each with its own scratch space
@@ -35,53 +36,70 @@ class Points(NamedTuple):
 
 @njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
 def _dense_squared_distance(a, b):
-    total = 0.0
+    total = blur = 0.0
     for f in range(a.size):
-        total += (a[f] - b[f]) ** 2
-    return total
+        difference = a[f] - b[f]
+        total += difference * difference
+        blur += abs(difference) * (abs(a[f]) + abs(b[f]))
+    return total, _EPS * blur
 
 
 @njit(cache=True)
 def _sparse_squared_distance(A, i, B, j):
-    total = 0.0
+    total = blur = 0.0
     p, p_end = A.indptr[i], A.indptr[i + 1]
     s, s_end = B.indptr[j], B.indptr[j + 1]
     while p < p_end or s < s_end:
-        if s == s_end or (p < p_end and A.indices[p] < B.indices[s]):
-            total += A.data[p] ** 2
+        a = b = 0.0
+        first_of_a = s == s_end or (p < p_end and A.indices[p] <= B.indices[s])
+        first_of_b = p == p_end or (s < s_end and B.indices[s] <= A.indices[p])
+        if first_of_a:
+            a = A.data[p]
             p += 1
-        elif p == p_end or B.indices[s] < A.indices[p]:
-            total += B.data[s] ** 2
+        if first_of_b:
+            b = B.data[s]
             s += 1
-        else:
-            total += (A.data[p] - B.data[s]) ** 2
-            p += 1
-            s += 1
-    return total
+        total += (a - b) ** 2
+        blur += abs(a - b) * (abs(a) + abs(b))
+    return total, _EPS * blur
 
 
 @njit(cache=True)
 def _squared_distance(A, i, B, j):
+    """Squared distance of two rows, and how far their features' rounding moves it.
+
+    A feature that is right to half a unit in the last place moves the square by the
+    difference times that rounding.
+    """
     if A.indptr.size:
         return _sparse_squared_distance(A, i, B, j)
     return _dense_squared_distance(A.dense[i], B.dense[j])
 
 
 @njit(cache=True)
-def _sort_run(values, records, begin, end):
-    """Sort records[begin:end] by their values, both in place."""
+def _sort_run(values, blurs, records, begin, end):
+    """Sort the records from begin to end by their values, all in place."""
     if end - begin > _SHORT_RUN:
         order = np.argsort(values[begin:end], kind="mergesort")
         values[begin:end] = values[begin:end][order]
+        blurs[begin:end] = blurs[begin:end][order]
         records[begin:end] = records[begin:end][order]
         return
     for i in range(begin + 1, end):
-        value, record = values[i], records[i]
+        value, blur, record = values[i], blurs[i], records[i]
         j = i
         while j > begin and values[j - 1] > value:
-            values[j], records[j] = values[j - 1], records[j - 1]
+            values[j], blurs[j] = values[j - 1], blurs[j - 1]
+            records[j] = records[j - 1]
             j -= 1
-        values[j], records[j] = value, record
+        values[j], blurs[j], records[j] = value, blur, record
+
+
+@njit(cache=True)
+def _mark_ties(values, blurs, tied, begin, end, rtol, atol):
+    for i in range(begin + 1, end):
+        blur = rtol * values[i] + atol + blurs[i - 1] + blurs[i]
+        tied[i] = values[i] - values[i - 1] <= blur
 
 
 @njit(cache=True)
@@ -110,27 +128,30 @@ def _radix_argsort(keys, counts, packed, records):
 
 
 @njit(cache=True)
-def _settle_run(values, records, tied, begin, end, Q, q, X, error, rtol, atol):
+def _settle_run(
+    values, blurs, records, tied, begin, end, Q, q, X, error, slack, rtol, atol
+):  # fmt: skip
     """Sort a run of nearly equal values, exactly where `error` blurs them."""
-    _sort_run(values, records, begin, end)
-    if error > 0:
-        first = begin
-        while first < end:
-            last = first + 1
-            blur = 2 * error + rtol * values[end - 1] + atol
-            while last < end and values[last] - values[last - 1] <= blur:
-                last += 1
-            if last - first > 1:
-                for i in range(first, last):
-                    values[i] = _squared_distance(Q, q, X, records[i])
-                _sort_run(values, records, first, last)
-                for i in range(first + 1, last):
-                    gap = values[i] - values[i - 1]
-                    tied[i] = gap <= rtol * values[i] + atol
-            first = last
-    else:
-        for i in range(begin + 1, end):
-            tied[i] = values[i] - values[i - 1] <= rtol * values[i] + atol
+    blurs[begin:end] = 0.0
+    _sort_run(values, blurs, records, begin, end)
+    if error == 0:
+        _mark_ties(values, blurs, tied, begin, end, rtol, atol)
+        return
+    first = begin
+    while first < end:
+        last = first + 1
+        while last < end:
+            value = values[last]
+            blur = 2 * error + rtol * value + slack * np.sqrt(value)
+            if value - values[last - 1] > blur:
+                break
+            last += 1
+        if last - first > 1:
+            for i in range(first, last):
+                values[i], blurs[i] = _squared_distance(Q, q, X, records[i])
+            _sort_run(values, blurs, records, first, last)
+            _mark_ties(values, blurs, tied, first, last, rtol, atol)
+        first = last
 
 
 @njit(cache=True)
@@ -163,6 +184,7 @@ class _Scratch(NamedTuple):
     packed: np.ndarray
     counts: np.ndarray
     run: np.ndarray
+    blurs: np.ndarray
 
 
 @njit(cache=True)
@@ -173,6 +195,7 @@ def _scratch(n):
         scaled.view(np.uint32),
         np.empty(n, dtype=np.uint64),
         np.empty((2, _BUCKETS), dtype=np.uint32),
+        np.empty(n),
         np.empty(n),
     )
 
@@ -187,9 +210,11 @@ def _extremes(values):
 
 
 @njit(cache=True)
-def _rank_row(values, scratch, Q, q, X, error, rtol, atol, records, tied):
+def _rank_row(
+    values, scratch, Q, q, X, error, slack, rtol, atol, records, tied
+):  # fmt: skip
     """Sort all records by their values; leave them and their ties in two rows."""
-    scaled, keys, packed, counts, run = scratch
+    scaled, keys, packed, counts, run, blurs = scratch
     n = values.size
     # The bits of positive floats sort like the floats. What exceeds the smallest is
     # cut to two digits; records that this leaves equal, or next to each other, are
@@ -211,22 +236,27 @@ def _rank_row(values, scratch, Q, q, X, error, rtol, atol, records, tied):
         keys[i] = (keys[i] << cut) + base
         tied[i] = False
 
-    blur = (2 * error + atol) * scale
-    slope = rtol + _FLOAT32_STEP * (np.uint32(1) << cut)
+    # A bound of slack * sqrt(value), by the means of value and the largest.
+    root = np.sqrt(largest) if largest > 0 else 1.0
+    blur = (2 * error + atol + slack * root / 2) * scale
+    slope = rtol + slack / (2 * root) + _FLOAT32_STEP * (np.uint32(1) << cut)
     begin = 0
     for i in range(1, n + 1):
         if i == n or scaled[i] - scaled[i - 1] > blur + slope * scaled[i]:
             if i - begin > 1:
                 for r in range(begin, i):
                     run[r] = max(values[records[r]], 0.0)
-                _settle_run(run, records, tied, begin, i, Q, q, X, error, rtol, atol)
+                _settle_run(
+                    run, blurs, records, tied, begin, i, Q, q, X, error, slack, rtol,
+                    atol,
+                )  # fmt: skip
             begin = i
 
 
 @njit(cache=True, parallel=True)
 def rank_rows(
-    values, errors, Q, X, exclude, n_keep, rtol, atol, records, tied, lengths
-):
+    values, errors, slacks, Q, X, exclude, n_keep, rtol, atol, records, tied, lengths
+):  # fmt: skip
     """Rank all records for each query, given their distances.
 
     Parameters
@@ -235,6 +265,9 @@ def rank_rows(
         Distances; or squared Euclidean distances, wrong by at most `errors`, in
         which case those below 0 count as 0.
     errors : ndarray of shape (n_queries,)
+    slacks : ndarray of shape (n_queries,)
+        The rounding of features moves the gap of two values near ``v`` by at most
+        ``slack * sqrt(v)``; of interest where errors are above 0.
     Q, X : Points
         The queries and the records, from which near-ties are computed again where
         an error is above 0.
@@ -258,8 +291,9 @@ def rank_rows(
         scratch = _scratch(n)
         for q in range(block, n_queries, n_blocks):
             _rank_row(
-                values[q], scratch, Q, q, X, errors[q], rtol, atol, records[q], tied[q]
-            )
+                values[q], scratch, Q, q, X, errors[q], slacks[q], rtol, atol,
+                records[q], tied[q],
+            )  # fmt: skip
             lengths[q], _ = _keep(records[q], tied[q], n, exclude[q], n_keep)
 
 
@@ -277,17 +311,24 @@ def candidate_distances(Q, X, candidates):
     -------
     distances : ndarray of shape (n_queries, n_candidates)
         Infinite where the candidate is missing.
+    blurs : ndarray of shape (n_queries, n_candidates)
+        How far the rounding of features may move them.
     """
     distances = np.full(candidates.shape, np.inf)
+    blurs = np.zeros(candidates.shape)
     for q in prange(candidates.shape[0]):
         for c in range(candidates.shape[1]):
             if candidates[q, c] >= 0:
-                distances[q, c] = _squared_distance(Q, q, X, candidates[q, c])
-    return distances
+                distances[q, c], blurs[q, c] = _squared_distance(
+                    Q, q, X, candidates[q, c]
+                )
+    return distances, blurs
 
 
 @njit(cache=True, parallel=True)
-def rank_candidates(candidates, values, exclude, n_keep, horizon, rtol, atol):
+def rank_candidates(
+    candidates, values, blurs, exclude, n_keep, horizon, rtol, atol
+):  # fmt: skip
     """Rank the candidates of each query.
 
     Parameters
@@ -296,6 +337,8 @@ def rank_candidates(candidates, values, exclude, n_keep, horizon, rtol, atol):
         Records; -1 where one is missing.
     values : ndarray of shape (n_queries, n_candidates)
         Their (squared) distances.
+    blurs : ndarray of shape (n_queries, n_candidates)
+        How far the rounding of features may move them.
     exclude : ndarray of shape (n_queries,)
         A record to leave out of each query's ranking, or -1.
     n_keep : int
@@ -303,7 +346,8 @@ def rank_candidates(candidates, values, exclude, n_keep, horizon, rtol, atol):
     horizon : ndarray of shape (n_queries,)
         No record that is not a candidate is nearer than this.
     rtol, atol : float
-        Values ``v`` and ``v + gap`` are tied when ``gap <= rtol * v + atol``.
+        Values ``v`` and ``v + gap`` are tied when ``gap <= rtol * v + atol``, and the
+        blurs of both.
 
     Returns
     -------
@@ -320,18 +364,17 @@ def rank_candidates(candidates, values, exclude, n_keep, horizon, rtol, atol):
     lengths = np.empty(n_queries, dtype=np.int64)
     complete = np.empty(n_queries, dtype=np.bool_)
     for q in prange(n_queries):
-        sorted_values = np.empty(n_candidates)
+        sorted_values, sorted_blurs = np.empty((2, n_candidates))
         n = 0
         for c in range(n_candidates):
             if candidates[q, c] >= 0:
                 records[q, n] = candidates[q, c]
-                sorted_values[n] = values[q, c]
+                sorted_values[n], sorted_blurs[n] = values[q, c], blurs[q, c]
                 n += 1
-        _sort_run(sorted_values, records[q], 0, n)
-        for i in range(1, n):
-            gap = sorted_values[i] - sorted_values[i - 1]
-            tied[q, i] = gap <= rtol * sorted_values[i] + atol
+        _sort_run(sorted_values, sorted_blurs, records[q], 0, n)
+        _mark_ties(sorted_values, sorted_blurs, tied[q], 0, n, rtol, atol)
         lengths[q], seen = _keep(records[q], tied[q], n, exclude[q], n_keep)
-        last = sorted_values[seen - 1] if seen else 0.0
-        complete[q] = horizon[q] - last > rtol * last + atol
+        last = max(seen - 1, 0)
+        value, blur = (sorted_values[last], sorted_blurs[last]) if seen else (0.0, 0.0)
+        complete[q] = horizon[q] - value > rtol * value + atol + 2 * blur
     return records, tied, lengths, complete

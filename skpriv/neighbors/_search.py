@@ -22,6 +22,7 @@ from threadpoolctl import threadpool_limits
 from skpriv.neighbors import _ranking
 from skpriv.utils._sklearn import effective_n_threads, get_chunk_n_rows
 
+_EPS = np.finfo(np.float64).eps
 # Distances closer than this, relatively, differ by rounding alone.
 _TIE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-6}
 # Metrics that are 1 minus a product of unit vectors round absolutely.
@@ -157,9 +158,9 @@ class MetricSearch:
             yield from self._rank_all(X, queries, exclude, n_ranks)
             return
         for batch in gen_batches(queries.size, get_chunk_n_rows(40 * wanted)):
-            candidates, values, horizon = self._nearest(X[batch], wanted)
+            candidates, values, blurs, horizon = self._nearest(X[batch], wanted)
             *ranking, complete = _ranking.rank_candidates(
-                candidates, values, exclude[batch], n_ranks, horizon,
+                candidates, values, blurs, exclude[batch], n_ranks, horizon,
                 self._rtol, self._atol,
             )  # fmt: skip
             if complete.all():
@@ -171,9 +172,10 @@ class MetricSearch:
             yield from self._rank_all(X, queries[batch][~complete], exclude, n_ranks)
 
     def _nearest(self, X, wanted):
-        """Return candidates, what to sort them by, and a bound on all others."""
+        """Return candidates, what to sort them by, its blur, and a bound of others."""
         candidates, distances = self._neighbors(X, wanted)
-        return candidates, distances, distances[:, -1].copy()
+        horizon = distances[:, -1].copy()
+        return candidates, distances, np.zeros_like(distances), horizon
 
     def _neighbors(self, X, wanted):
         distances, candidates = self._index.kneighbors(X, wanted)
@@ -191,9 +193,9 @@ class MetricSearch:
         for batch in gen_batches(queries.size, rows):
             part = queries[batch]
             candidates, distances = self._neighbors(X[part], self._n_records)
-            *ranking, _ = _ranking.rank_candidates(
-                candidates, distances, exclude[part], n_ranks,
-                np.full(part.size, np.inf), self._rtol, self._atol,
+            ranking = _rank_listed(
+                candidates, distances, np.zeros_like(distances), exclude[part],
+                n_ranks, self._rtol, self._atol,
             )  # fmt: skip
             yield Ranking(part, *ranking)
 
@@ -215,12 +217,14 @@ class EuclideanSearch(MetricSearch):
 
     def __init__(self, X, n_jobs):
         self._frame = _Frame(X)
-        self._X = _points(self._frame.scaled(X))
+        X_scaled = self._frame.scaled(X)
+        self._X = _points(X_scaled)
+        self._largest = row_norms(X_scaled).max()
         X = self._frame.centred(X)
         super().__init__(X, "euclidean", None, n_jobs)
         norms = row_norms(X, squared=True)
         self._longest = np.sqrt(norms.max())
-        self._rounding = (X.shape[1] + 8) * np.finfo(np.float64).eps
+        self._rounding = (X.shape[1] + 8) * _EPS
         self._transposed = _augmented(X, 1.0, norms, 1.0).T
 
     def _errors(self, norms):
@@ -232,8 +236,8 @@ class EuclideanSearch(MetricSearch):
         distances, candidates = self._index.kneighbors(centred, wanted)
         errors = self._errors(row_norms(centred, squared=True))
         queries = _points(self._frame.scaled(X))
-        values = _ranking.candidate_distances(queries, self._X, candidates)
-        return candidates, values, distances[:, -1] ** 2 - 2 * errors
+        values, blurs = _ranking.candidate_distances(queries, self._X, candidates)
+        return candidates, values, blurs, distances[:, -1] ** 2 - 2 * errors
 
     def _rank_all(self, X, queries, exclude, n_ranks):
         rows = min(get_chunk_n_rows(16 * self._n_records), _MOST_QUERIES_AT_ONCE)
@@ -249,9 +253,11 @@ class EuclideanSearch(MetricSearch):
             norms = row_norms(centred, squared=True)
             centred = _augmented(centred, -2.0, 1.0, norms)
             squared = _product(centred, self._transposed, values[: part.size])
+            rows = self._frame.scaled(X[part])
+            slacks = 2 * _EPS * (row_norms(rows) + self._largest)
             _ranking.rank_rows(
-                squared, self._errors(norms), _points(self._frame.scaled(X[part])),
-                self._X, exclude[part], n_ranks, self._rtol, 0.0, *outputs,
+                squared, self._errors(norms), slacks, _points(rows), self._X,
+                exclude[part], n_ranks, self._rtol, 0.0, *outputs,
             )  # fmt: skip
             yield Ranking(part, *outputs)
 
@@ -354,15 +360,17 @@ class ApproximateSearch:
         for batch in gen_batches(queries.size, get_chunk_n_rows(40 * self._width)):
             candidates, values = self._nearest(X[batch], exclude[batch])
             candidates = _without_repeats(candidates)
-            rtol = _TIE[values.dtype]
+            rtol, blurs = _TIE[values.dtype], np.zeros(values.shape)
             if self._frame is not None:
                 rows = _points(self._frame.scaled(X[batch]))
-                values = _ranking.candidate_distances(rows, self._points, candidates)
+                values, blurs = _ranking.candidate_distances(
+                    rows, self._points, candidates
+                )
                 rtol = 2 * _TIE[values.dtype]
-            yield Ranking(
-                queries[batch],
-                *_rank_listed(candidates, values, exclude[batch], n_ranks, rtol),
+            ranking = _rank_listed(
+                candidates, values, blurs, exclude[batch], n_ranks, rtol
             )
+            yield Ranking(queries[batch], *ranking)
 
     def _nearest(self, X, exclude):
         """Look records up in the index's own graph, and search for other rows."""
@@ -398,7 +406,7 @@ class DistanceSearch:
             tied = np.empty(values.shape, dtype=bool)
             lengths = np.empty(len(values), dtype=np.int64)
             _ranking.rank_rows(
-                values, np.zeros(len(values)), nothing, nothing, exclude[batch],
+                values, *np.zeros((2, len(values))), nothing, nothing, exclude[batch],
                 n_ranks, _TIE[X.dtype], 0.0, records, tied, lengths,
             )  # fmt: skip
             yield Ranking(np.arange(X.shape[0])[batch], records, tied, lengths)
@@ -428,12 +436,11 @@ class GraphSearch:
             values = np.zeros(listed.shape, dtype=X.dtype)
             values[listed] = X.data[part]
             candidates = _without_repeats(candidates)
-            yield Ranking(
-                np.arange(X.shape[0])[batch],
-                *_rank_listed(
-                    candidates, values, exclude[batch], n_ranks, _TIE[X.dtype]
-                ),
-            )
+            ranking = _rank_listed(
+                candidates, values, np.zeros(values.shape), exclude[batch], n_ranks,
+                _TIE[X.dtype],
+            )  # fmt: skip
+            yield Ranking(np.arange(X.shape[0])[batch], *ranking)
 
 
 def _without_repeats(candidates):
@@ -445,10 +452,10 @@ def _without_repeats(candidates):
     return np.where(repeated, -1, candidates).astype(np.int64)
 
 
-def _rank_listed(candidates, values, exclude, n_ranks, rtol):
+def _rank_listed(candidates, values, blurs, exclude, n_ranks, rtol, atol=0.0):
     """Rank candidates when no others can be asked for."""
     *ranking, _ = _ranking.rank_candidates(
-        candidates, values.astype(np.float64), exclude, n_ranks,
-        np.full(len(candidates), np.inf), rtol, 0.0,
+        candidates, values.astype(np.float64), blurs, exclude, n_ranks,
+        np.full(len(candidates), np.inf), rtol, atol,
     )  # fmt: skip
     return ranking

@@ -78,6 +78,19 @@ def test_scale_and_origin_of_features(scorer, problem, scale):
 
 
 @scorers
+@pytest.mark.parametrize(("step", "origin"), [(0.01, 100), (0.1, 1000), (0.1, 2e4)])
+def test_decimal_grids_tie_as_integers_do(scorer, step, origin):
+    # Decimals far from 0 are rounded by far more than their distances are.
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 6, (150, 3)), rng.integers(0, 3, 150)
+    Q, y_Q = rng.integers(0, 6, (20, 3)), rng.integers(0, 3, 20)
+    plain = everything(scorer, X, y, Q, y_Q)
+    moved = everything(scorer, X * step + origin, y, Q * step + origin, y_Q)
+    for given_, expected in zip(moved, plain, strict=True):
+        np.testing.assert_allclose(given_, expected, **CLOSE)
+
+
+@scorers
 @examples
 @given(problem=problems())
 def test_symmetric_records_have_equal_values(scorer, problem):

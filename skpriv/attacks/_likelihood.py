@@ -1,0 +1,384 @@
+"""Likelihood ratios of membership, each shadow left out of its own reference.
+
+Records are columns. The shadows of a record are put in pairs, one trained with the
+record and one without: ``inside[p]`` and ``outside[p]``. A design of complementary
+halves makes such pairs of a half and its complement. Rows beyond the last pair, on
+the longer side of a record that is in more shadows than not or the reverse, count
+in the moments only; the shorter side holds NaN there.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import log_ndtr, polygamma
+from scipy.stats import norm
+
+from skpriv.metrics._intervals import mean_of_two_interval, proportion_interval
+
+MODES = ("online", "offline", "offline-density")
+VARIANCES = ("auto", "record", "pooled")
+
+# Signals are kept in float32, which resolves no less than this of their spread.
+_SMALLEST_VARIANCE = 1e-12
+
+
+class Moments(NamedTuple):
+    """Number, mean and sum of squares about the mean, of each record."""
+
+    n: np.ndarray
+    mean: np.ndarray
+    ss: np.ndarray
+
+    def without(self, values):
+        """Moments without one of the values; NaN leaves them as they are.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_values, n_records)
+
+        Returns
+        -------
+        moments : Moments, of shape (n_values, n_records)
+        """
+        counted = ~np.isnan(values)
+        gap = np.where(counted, values - self.mean, 0.0)
+        n = self.n - counted
+        rest = np.maximum(n, 1)
+        ss = np.maximum(self.ss - (rest + 1) / rest * gap**2, 0.0)
+        return Moments(n, self.mean - gap / rest, ss)
+
+
+def moments(signals):
+    """Moments of each column, NaN left out.
+
+    Parameters
+    ----------
+    signals : ndarray of shape (n_shadows, n_records)
+
+    Returns
+    -------
+    moments : Moments, of shape (n_records,)
+    """
+    counted = ~np.isnan(signals)
+    n = counted.sum(axis=0)
+    mean = np.where(counted, signals, 0.0).sum(axis=0) / np.maximum(n, 1)
+    gaps = np.where(counted, signals - mean, 0.0)
+    return Moments(n, mean, np.einsum("ij,ij->j", gaps, gaps))
+
+
+def pair_shadows(signals, membership):
+    """Signals of each record with and without it in training, pair by pair.
+
+    Parameters
+    ----------
+    signals : ndarray of shape (n_shadows, n_records)
+    membership : ndarray of shape (n_shadows, n_records), dtype bool
+
+    Returns
+    -------
+    inside, outside : ndarray of shape (n_rows, n_records), dtype float64
+        NaN where a record has fewer shadows on the side than there are rows.
+    places : ndarray of shape (n_shadows, n_records)
+        The row that a shadow's signal went to, of `inside` and `outside` one upon
+        the other.
+    """
+    n_shadows = len(membership)
+    n_inside = np.cumsum(membership, axis=0, dtype=np.intp)
+    n_outside = np.arange(1, n_shadows + 1)[:, np.newaxis] - n_inside
+    n_rows = int(max(n_inside[-1].max(), n_outside[-1].max()))
+    places = np.where(membership, n_inside, n_outside + n_rows) - 1
+    paired = np.full((2 * n_rows, signals.shape[1]), np.nan)
+    np.put_along_axis(paired, places, signals, axis=0)
+    return paired[:n_rows], paired[n_rows:], places
+
+
+class VariancePrior:
+    """What all records together say of a record's variance.
+
+    It has one row for each set of shadows that are left out, and gathers records
+    batch by batch.
+
+    ``pooled`` is the mean of the variances; ``weight`` the number of observations
+    that it is worth. The latter comes from how much more the logarithms of the
+    variances spread than chi-squared sampling makes them: infinite where they do
+    not, small where records truly differ (empirical Bayes).
+
+    References
+    ----------
+    Smyth, "Linear models and empirical Bayes methods for assessing differential
+    expression in microarray experiments", Statistical Applications in Genetics and
+    Molecular Biology 3, 2004.
+    """
+
+    def __init__(self):
+        self._sums = 0.0
+
+    def gather(self, moments):
+        """Take in the records of a batch.
+
+        Parameters
+        ----------
+        moments : Moments, of shape (n_rows, n_records)
+        """
+        dof = np.maximum(moments.n - 1, 0)
+        varies = (dof > 0) & (moments.ss > 0)
+        known_dof = np.where(varies, dof, 1)
+        logs = np.log(np.where(varies, moments.ss / known_dof, 1.0))
+        expected = _trigamma_of_halves(known_dof) * varies
+        columns = (moments.ss, dof, varies, logs, logs**2, expected)
+        self._sums = self._sums + np.array([c.sum(axis=-1) for c in columns], float)
+
+    @property
+    def pooled(self):
+        """Pooled variances, of shape (n_rows,)."""
+        ss, dof = self._sums[:2]
+        return np.divide(ss, dof, out=np.full(ss.shape, np.nan), where=dof > 0)
+
+    @property
+    def weight(self):
+        """Weight of the pooled variances, in observations, of shape (n_rows,)."""
+        n, total, squares, expected = self._sums[2:]
+        safe = np.maximum(n, 2)
+        spread = (squares - total**2 / safe) / (safe - 1)
+        excess = spread - expected / safe
+        weight = np.full(n.shape, np.inf)
+        apart = (n > 2) & (excess > 0)
+        weight[apart] = 2 * _inverse_trigamma(excess[apart])
+        return weight
+
+
+def _trigamma_of_halves(dof):
+    levels, which = np.unique(dof, return_inverse=True)
+    return polygamma(1, levels / 2)[which].reshape(dof.shape)
+
+
+def _inverse_trigamma(values):
+    """Solve trigamma(x) = value by Newton's steps on 1/trigamma, which is convex."""
+    x = 0.5 + 1 / values
+    for _ in range(50):
+        trigamma = polygamma(1, x)
+        step = trigamma * (1 - trigamma / values) / polygamma(2, x)
+        x = x + step
+        if (np.abs(step) <= 1e-15 * x).all():
+            break
+    return x
+
+
+def record_variances(moments, prior, variance):
+    """Variance of each record's signals.
+
+    Parameters
+    ----------
+    moments : Moments, of shape (n_rows, n_records)
+    prior : VariancePrior, of n_rows rows
+    variance : {"auto", "record", "pooled"}
+        ``"auto"`` weighs the record's own with the pooled one.
+
+    Returns
+    -------
+    variances : ndarray of shape (n_rows, n_records)
+        NaN where a record has too few signals, never below the resolution of the
+        signals.
+    """
+    dof = np.maximum(moments.n - 1, 0)
+    if variance == "record":
+        values = np.full(moments.ss.shape, np.nan)
+        np.divide(moments.ss, dof, out=values, where=dof > 0)
+    elif variance == "pooled":
+        values = np.broadcast_to(prior.pooled[:, np.newaxis], moments.ss.shape)
+    else:
+        pooled = prior.pooled[:, np.newaxis]
+        share = 1 / (1 + dof / prior.weight[:, np.newaxis])
+        own = moments.ss / np.maximum(dof, 1)
+        values = share * pooled + (1 - share) * own
+    return np.where(moments.n > 0, np.maximum(values, _SMALLEST_VARIANCE), np.nan)
+
+
+def membership_statistic(values, inside, outside, mode):
+    """Score of signals against the models trained with and without the record.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows, n_records)
+        The signals of the models under attack.
+    inside, outside : tuple of ndarray, (mean, variance)
+        Of the record's signals at models trained with it, and without it.
+    mode : {"online", "offline", "offline-density"}
+        ``"online"``: the log of the ratio of the two normal densities.
+        ``"offline"``: -log10 of the upper tail of the density without the record.
+        ``"offline-density"``: minus the log of that density.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_rows, n_records)
+        Higher: more likely a member.
+    margins : ndarray of shape (n_rows, n_records)
+        Above 0 where the record is called a member: by the likelihood ratio, or,
+        offline, by the test that is wrong on half of the non-members.
+    """
+    z_out = (values - outside[0]) / np.sqrt(outside[1])
+    if mode == "online":
+        z_in = (values - inside[0]) / np.sqrt(inside[1])
+        scores = 0.5 * (np.log(outside[1] / inside[1]) + z_out**2 - z_in**2)
+        return scores, scores
+    if mode == "offline":
+        return log_ndtr(-z_out) / -np.log(10), z_out
+    log_density = norm.logpdf(z_out) - 0.5 * np.log(outside[1])
+    return -log_density, np.abs(z_out) - norm.ppf(0.75)
+
+
+def leave_pair_out(signals, membership, *, mode, variance, batches):
+    """Attack every shadow with the others, its partner left out as well.
+
+    A shadow must not be its own reference. Without it alone its side of the
+    reference would have one signal less than the other side, which tells the sides
+    apart even where the signals say nothing; so its partner goes too.
+
+    Parameters
+    ----------
+    signals : ndarray of shape (n_shadows, n_records)
+    membership : ndarray of shape (n_shadows, n_records), dtype bool
+    mode : {"online", "offline", "offline-density"}
+    variance : {"auto", "record", "pooled"}
+    batches : list of slice
+        Batches of records, to bound the memory.
+
+    Yields
+    ------
+    batch : slice
+    scores, margins : ndarray of shape (n_shadows, n_batch)
+        As of `membership_statistic`; NaN for a shadow without a partner, and where
+        fewer than two signals of a side are left.
+    """
+    priors = VariancePrior(), VariancePrior()
+    for batch in batches if variance != "record" else ():
+        _, _, left = _without_each_pair(signals[:, batch], membership[:, batch])
+        for prior, moments_left in zip(priors, left, strict=True):
+            prior.gather(moments_left)
+    for batch in batches:
+        places, sides, left = _without_each_pair(
+            signals[:, batch], membership[:, batch]
+        )
+        references = [
+            (moments_left.mean, record_variances(moments_left, prior, variance))
+            for prior, moments_left in zip(priors, left, strict=True)
+        ]
+        paired = ~np.isnan(sides[0] + sides[1])
+        enough = paired & (np.minimum(left[0].n, left[1].n) > 1)
+        results = [
+            membership_statistic(np.where(enough, side, np.nan), *references, mode)
+            for side in sides
+        ]
+        yield (
+            batch,
+            *(
+                np.take_along_axis(np.concatenate(sides), places, axis=0)
+                for sides in zip(*results, strict=True)
+            ),
+        )
+
+
+def _without_each_pair(signals, membership):
+    inside, outside, places = pair_shadows(signals, membership)
+    sides = inside, outside
+    unpaired = np.isnan(inside + outside)
+    left = [moments(side).without(np.where(unpaired, np.nan, side)) for side in sides]
+    return places, sides, left
+
+
+def target_scores(values, signals, membership, *, mode, variance, batches):
+    """Scores of records at a model under attack, all shadows its reference.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_records,)
+        The model's signals.
+    signals : ndarray of shape (n_shadows, n_records)
+    membership : ndarray of shape (n_shadows, n_records), dtype bool
+    mode : {"online", "offline", "offline-density"}
+    variance : {"auto", "record", "pooled"}
+    batches : list of slice
+
+    Returns
+    -------
+    scores : ndarray of shape (n_records,)
+    """
+    priors = VariancePrior(), VariancePrior()
+    reference = []
+    for batch in batches:
+        both = [
+            _one_row(moments(np.where(side, signals[:, batch], np.nan)))
+            for side in (membership[:, batch], ~membership[:, batch])
+        ]
+        for prior, side in zip(priors, both, strict=True):
+            prior.gather(side)
+        reference.append(both)
+    scores = np.empty(values.size)
+    for batch, both in zip(batches, reference, strict=True):
+        sides = [
+            (side.mean, record_variances(side, prior, variance))
+            for prior, side in zip(priors, both, strict=True)
+        ]
+        scores[batch] = membership_statistic(values[np.newaxis, batch], *sides, mode)[0]
+    return scores
+
+
+def _one_row(values):
+    return Moments(*(part[np.newaxis] for part in values))
+
+
+def hit_counts(margins, membership):
+    """Hits of the test on each record, a tie being half a hit.
+
+    Parameters
+    ----------
+    margins : ndarray of shape (n_shadows, n_records)
+        Above 0: called a member. NaN: not tried.
+    membership : ndarray of shape (n_shadows, n_records), dtype bool
+
+    Returns
+    -------
+    hits, trials : ndarray of shape (2, n_records)
+        On the shadows trained with the record, and on those without it.
+    """
+    correct = np.where(membership, margins > 0, margins < 0) + 0.5 * (margins == 0)
+    tried = ~np.isnan(margins)
+    sides = membership & tried, ~membership & tried
+    hits = np.stack([(correct * side).sum(axis=0) for side in sides])
+    return hits, np.stack([side.sum(axis=0) for side in sides])
+
+
+def success_interval(hits, trials, confidence_level=0.95):
+    """Attack success of each record, and its interval.
+
+    A record that the signals do not tell apart has a success of 1/2, yet the
+    measured one falls well below it when the rule learnt from the other shadows
+    happens to point away from those left out: far more often than coin flips
+    would. The opposite rule would then have been right as often as this one was
+    wrong, so the upper end of the interval is that of the opposite rule. With
+    this, the interval covers at its level, for records without signal too.
+
+    Parameters
+    ----------
+    hits, trials : ndarray of shape (2, n_records)
+        See `hit_counts`.
+    confidence_level : float, default=0.95
+
+    Returns
+    -------
+    success : ndarray of shape (n_records,)
+        Mean of the two hit rates; NaN where a side has no trial.
+    interval : ndarray of shape (n_records, 2)
+    """
+    rates = np.divide(hits, trials, out=np.full(hits.shape, np.nan), where=trials > 0)
+    success = rates.mean(axis=0)
+    mirrored = np.where(success < 0.5, trials - hits, hits)
+    interval = np.empty((success.size, 2))
+    for end, counted in enumerate((hits, mirrored)):
+        own = proportion_interval(counted, trials, confidence_level)
+        known = np.divide(
+            counted, trials, out=np.full(hits.shape, 0.5), where=trials > 0
+        )
+        interval[:, end] = mean_of_two_interval(*known, *own)[:, end]
+    interval[np.isnan(success)] = np.nan
+    return success, interval

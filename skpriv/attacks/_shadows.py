@@ -1,0 +1,242 @@
+"""Shadow models: which records each is trained on, and their training."""
+
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from sklearn.utils.parallel import Parallel, delayed
+
+from skpriv.attacks._signals import model_signals
+from skpriv.utils._sklearn import safe_indexing, set_random_states
+
+_NOISY_QUERIES = 4
+_LARGEST_SEED = np.iinfo(np.int32).max
+
+
+def complementary_halves(y, n_pairs, random_state=None):
+    """Draw halves of the records, each followed by its complement.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_records,)
+        Labels. Each half has half of the records of each label, give or take one,
+        and half of all records, give or take one.
+    n_pairs : int
+    random_state : int, RandomState instance or None, default=None
+
+    Returns
+    -------
+    membership : ndarray of shape (2 * n_pairs, n_records), dtype bool
+        Each record is in just one half of each pair.
+    """
+    rng = check_random_state(random_state)
+    membership = np.zeros((2 * n_pairs, y.size), dtype=bool)
+    for pair in range(n_pairs):
+        order = rng.permutation(y.size)
+        order = order[np.argsort(y[order], kind="stable")]
+        # Every other record in the order of the labels: what is left over from an
+        # odd label goes to the halves in turn.
+        membership[2 * pair, order[rng.randint(2) :: 2]] = True
+    membership[1::2] = ~membership[::2]
+    return membership
+
+
+def draw_seeds(n_seeds, random_state):
+    """Draw seeds, one a model, so that models do not depend on their order.
+
+    Parameters
+    ----------
+    n_seeds : int
+    random_state : RandomState instance
+
+    Returns
+    -------
+    seeds : list of int
+    """
+    return [int(seed) for seed in random_state.randint(_LARGEST_SEED, size=n_seeds)]
+
+
+@dataclass(frozen=True)
+class Queries:
+    """What the models are asked, and what their answers are turned into.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (n_classes,)
+        All labels, sorted.
+    kind, smoothing
+        As of `model_signals`.
+    augmentations : callable, float or None
+        See :class:`~skpriv.LiRAAttack`.
+    seed : int
+        Seed of the augmentations, the same for all models.
+    """
+
+    classes: np.ndarray
+    kind: str
+    smoothing: object
+    augmentations: object
+    seed: int
+
+    def ask(self, model, X, y):
+        """Signals of records at a model, the mean over their queries.
+
+        Parameters
+        ----------
+        model : classifier
+        X : {array-like, sparse matrix, DataFrame} of shape (n_records, n_features)
+        y : ndarray of shape (n_records,)
+            Labels, as indices into `classes`.
+
+        Returns
+        -------
+        signals : ndarray of shape (n_records,), dtype float32
+        saturated : ndarray of shape (n_records,), dtype bool
+            In any of the queries.
+        """
+        total, saturated, n_queries = 0.0, False, 0
+        for rows in augmented(X, self.augmentations, self.seed):
+            # Even to predict, a network draws from the random state.
+            with _seeded_torch(self.seed):
+                signals, at_bound = model_signals(
+                    model,
+                    rows,
+                    y,
+                    self.classes,
+                    kind=self.kind,
+                    smoothing=self.smoothing,
+                )
+            total, saturated = total + signals, saturated | at_bound
+            n_queries += 1
+        return (total / n_queries).astype(np.float32), saturated
+
+
+def augmented(X, augmentations, seed):
+    """Yield the queries of each record, one matrix after the other.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix, DataFrame} of shape (n_records, n_features)
+    augmentations : callable, float or None
+    seed : int
+
+    Yields
+    ------
+    queries : same type and shape as `X`
+    """
+    if augmentations is None:
+        yield X
+    elif callable(augmentations):
+        for queries in augmentations(X, np.random.RandomState(seed)):
+            if queries.shape[0] != X.shape[0]:
+                raise ValueError(
+                    f"augmentations returned a matrix of {queries.shape[0]} rows; it "
+                    f"wants one row for each of the {X.shape[0]} records."
+                )
+            yield queries
+    else:
+        rng = np.random.RandomState(seed)
+        scale = augmentations * np.std(X, axis=0)
+        yield X
+        for _ in range(_NOISY_QUERIES):
+            yield X + rng.normal(size=X.shape) * scale
+
+
+def train_model(estimator, X, y, seed):
+    """Fit a clone, all of its random states seeded.
+
+    Parameters
+    ----------
+    estimator : classifier
+    X, y
+        The rows to train on, and their labels.
+    seed : int
+
+    Returns
+    -------
+    model : classifier
+    """
+    model = clone(estimator)
+    set_random_states(model, np.random.RandomState(seed))
+    with _seeded_torch(seed):
+        return model.fit(X, y)
+
+
+@contextmanager
+def _seeded_torch(seed):
+    """Seed torch, whose networks have no random state, and restore it after."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        yield
+        return
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        yield
+
+
+def train_shadow(shadow, estimator, X, y, members, queries, seed, keep):
+    """Train one shadow and ask it.
+
+    Parameters
+    ----------
+    shadow : int
+        Its number, passed through.
+    estimator : classifier
+    X : {array-like, sparse matrix, DataFrame} of shape (n_records, n_features)
+    y : ndarray of shape (n_records,)
+        Labels, as indices into the classes.
+    members : ndarray of shape (n_records,), dtype bool
+    queries : Queries
+    seed : int
+    keep : bool
+        Return the model too.
+
+    Returns
+    -------
+    shadow : int
+    signals, saturated
+        As of `Queries.ask`.
+    model : classifier or None
+    """
+    rows = np.flatnonzero(members)
+    labels = queries.classes[y[rows]]
+    model = train_model(estimator, safe_indexing(X, rows), labels, seed)
+    return shadow, *queries.ask(model, X, y), model if keep else None
+
+
+def train_shadows(
+    shadows, estimator, X, y, membership, queries, seeds, *, n_jobs, keep
+):
+    """Train shadows in parallel, and yield each as it ends.
+
+    Parameters
+    ----------
+    shadows : iterable of int
+        Which ones; consumed as workers become free.
+    estimator, X, y, queries, keep
+        As of `train_shadow`.
+    membership : ndarray of shape (n_shadows, n_records), dtype bool
+    seeds : list of int
+    n_jobs : int or None
+
+    Yields
+    ------
+    shadow, signals, saturated, model
+        As returned by `train_shadow`, in any order.
+    """
+    parallel = Parallel(n_jobs=n_jobs, return_as=_return_as(n_jobs))
+    yield from parallel(
+        delayed(train_shadow)(
+            s, estimator, X, y, membership[s], queries, seeds[s], keep
+        )
+        for s in shadows
+    )
+
+
+def _return_as(n_jobs):
+    """As results come where the backend can, else all at the end."""
+    backend = Parallel(n_jobs=n_jobs)._backend
+    return "generator_unordered" if backend.supports_return_generator else "list"

@@ -1,0 +1,223 @@
+"""The signal that an attack watches: how confidently a model is right on a record."""
+
+import numpy as np
+from scipy.special import logsumexp
+from sklearn.pipeline import Pipeline
+
+SIGNALS = ("logit", "hinge", "loss")
+
+
+def signals_from_logits(logits, y, kind="logit"):
+    """Signal of each record from a model's logits, log-probabilities or margins.
+
+    With z the logits of a record, and z_y that of its label: ``"logit"`` is
+    z_y - log Σ exp(z_c) over the other classes c, for a model with probabilities
+    log p_y - log(1 - p_y), but without its rounding; ``"hinge"`` is z_y minus the
+    largest of the others; ``"loss"`` is log p_y, minus the cross-entropy. All grow
+    with the model's confidence in the label, so that higher speaks for a member.
+
+    Parameters
+    ----------
+    logits : ndarray of shape (n_samples, n_classes)
+    y : ndarray of shape (n_samples,)
+        Labels, as columns of `logits`.
+    kind : {"logit", "hinge", "loss"}, default="logit"
+
+    Returns
+    -------
+    signals : ndarray of shape (n_samples,)
+    """
+    rows = np.arange(y.size)
+    logits = np.asarray(logits, dtype=np.float64)
+    own = logits[rows, y]
+    if kind == "loss":
+        return own - logsumexp(logits, axis=1)
+    others = logits.copy()
+    others[rows, y] = -np.inf
+    if kind == "hinge":
+        return own - others.max(axis=1)
+    return own - logsumexp(others, axis=1)
+
+
+def smooth_probabilities(probabilities, n_votes, pseudo_votes):
+    """Probabilities as if each class had a few votes more.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n_samples, n_classes)
+    n_votes : float
+        Votes that a probability of one stands for: neighbours or trees.
+    pseudo_votes : float
+        Votes added to each class.
+
+    Returns
+    -------
+    probabilities : ndarray of shape (n_samples, n_classes)
+    """
+    n_classes = probabilities.shape[1]
+    return (n_votes * probabilities + pseudo_votes) / (
+        n_votes + n_classes * pseudo_votes
+    )
+
+
+def model_signals(model, X, y, classes, *, kind="logit", smoothing="auto"):
+    """Signals of records at a fitted classifier.
+
+    Parameters
+    ----------
+    model : classifier
+        With ``decision_function``, ``predict_proba`` or ``predict``, in this order
+        of preference: a decision function does not saturate.
+    X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+    y : ndarray of shape (n_samples,)
+        Labels, as indices into `classes`.
+    classes : ndarray of shape (n_classes,)
+        All labels, sorted, of which the model may have seen a part.
+    kind : {"logit", "hinge", "loss"}, default="logit"
+    smoothing : "auto" or float, default="auto"
+        Pseudo-votes of each class, see :class:`~skpriv.LiRAAttack`.
+
+    Returns
+    -------
+    signals : ndarray of shape (n_samples,), dtype float64
+        Finite.
+    saturated : ndarray of shape (n_samples,), dtype bool
+        Where the model's probability of the label is exactly 0 or 1, a class that
+        it has not seen included.
+    """
+    method = response_method(model)
+    response = np.asarray(getattr(model, method)(X))
+    seen = np.searchsorted(classes, model.classes_)
+    if method == "predict":
+        correct = classes[y] == response
+        return np.where(correct, 1.0, -1.0), np.zeros(y.size, dtype=bool)
+    if method == "decision_function":
+        logits = _logits_of_all(response, seen, classes.size)
+        return signals_from_logits(logits, y, kind), ~np.isin(y, seen)
+    probabilities = np.zeros((y.size, classes.size), dtype=response.dtype)
+    probabilities[:, seen] = response
+    n_votes, pseudo_votes = votes(model, smoothing, response.dtype)
+    return signals_from_probabilities(probabilities, y, n_votes, pseudo_votes, kind)
+
+
+def signals_from_probabilities(probabilities, y, n_votes, pseudo_votes, kind="logit"):
+    """Signals of records from probabilities, which may be exactly 0 or 1.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n_samples, n_classes)
+    y : ndarray of shape (n_samples,)
+        Labels, as columns of `probabilities`.
+    n_votes, pseudo_votes : float
+        See `smooth_probabilities`.
+    kind : {"logit", "hinge", "loss"}, default="logit"
+
+    Returns
+    -------
+    signals : ndarray of shape (n_samples,), dtype float64
+    saturated : ndarray of shape (n_samples,), dtype bool
+    """
+    own = probabilities[np.arange(y.size), y]
+    saturated = (own <= 0) | (own >= 1)
+    smooth = smooth_probabilities(
+        probabilities.astype(np.float64), n_votes, pseudo_votes
+    )
+    return signals_from_logits(np.log(smooth), y, kind), saturated
+
+
+def response_method(model):
+    """Name of the method that a model's signals come from.
+
+    Parameters
+    ----------
+    model : classifier
+
+    Returns
+    -------
+    name : {"decision_function", "predict_proba", "predict"}
+    """
+    one_vs_one = any(
+        value == "ovo"
+        for name, value in _parameters(model).items()
+        if name.endswith("decision_function_shape")
+    )
+    if hasattr(model, "decision_function") and not one_vs_one:
+        return "decision_function"
+    return "predict_proba" if hasattr(model, "predict_proba") else "predict"
+
+
+def votes(model, smoothing, dtype):
+    """Votes behind a probability of one, and the pseudo-votes of each class.
+
+    Parameters
+    ----------
+    model : classifier
+    smoothing : "auto" or float
+    dtype : dtype
+        Of the probabilities.
+
+    Returns
+    -------
+    n_votes : float
+        Neighbours or estimators in the vote; 1 for a tree, and for a model that
+        does not vote.
+    pseudo_votes : float
+        `smoothing`; for ``"auto"`` half a vote, or, where the model does not vote,
+        the rounding error of its probabilities.
+    """
+    n_votes = _count_votes(model)
+    if smoothing != "auto":
+        return n_votes or 1, smoothing
+    if n_votes is None:
+        kind = dtype if np.dtype(dtype).kind == "f" else np.float64
+        return 1, float(np.finfo(kind).eps)
+    return n_votes, 0.5
+
+
+def _count_votes(model):
+    model = _final_model(model)
+    if hasattr(model, "predict_proba") and hasattr(model, "n_neighbors"):
+        return model.n_neighbors
+    if hasattr(model, "tree_"):
+        return 1
+    # Other ensembles (boosting, calibration) do not average 0/1 votes.
+    if hasattr(model, "estimators_") and hasattr(model, "bootstrap"):
+        return len(model.estimators_)
+    return None
+
+
+def _final_model(model):
+    """Return the model that decides, inside pipelines, searches, frozen ones."""
+    while True:
+        if isinstance(model, Pipeline):
+            model = model[-1]
+        elif hasattr(model, "best_estimator_"):
+            model = model.best_estimator_
+        elif hasattr(model, "estimator") and not hasattr(model, "estimators_"):
+            inner = getattr(model, "estimator_", model.estimator)
+            if inner is None or not hasattr(inner, "classes_"):
+                return model
+            model = inner
+        else:
+            return model
+
+
+def _parameters(model):
+    return model.get_params() if hasattr(model, "get_params") else {}
+
+
+def _logits_of_all(response, seen, n_classes):
+    """Logits of all classes: one column a class, the unseen ones at the bottom.
+
+    A class that the model has not seen gets the probability of a rounding error,
+    as if probabilities had been smoothed.
+    """
+    response = response.astype(np.float64)
+    if response.ndim == 1:
+        response = np.column_stack([np.zeros_like(response), response])
+    if seen.size == n_classes:
+        return response
+    floor = logsumexp(response, axis=1) + np.log(np.finfo(np.float64).eps)
+    logits = np.repeat(floor[:, np.newaxis], n_classes, axis=1)
+    logits[:, seen] = response
+    return logits

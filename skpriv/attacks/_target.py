@@ -1,0 +1,151 @@
+"""An attack on a classifier that may be any: what it is asked, and about which rows."""
+
+from numbers import Real
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils import (
+    check_array,
+    check_consistent_length,
+    column_or_1d,
+    get_tags,
+)
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skpriv.attacks._rows import RowEncoder, as_rows
+from skpriv.attacks._shadows import train_model
+from skpriv.base import RecordScorerMixin
+from skpriv.utils._sklearn import safe_indexing
+
+
+class TargetAttackMixin(RecordScorerMixin):
+    """An attack on a classifier, which takes any rows that the classifier takes.
+
+    `X` is passed to the classifier as it is, and encoded only to recognise records.
+    """
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self._shadow_estimator()).input_tags
+        for name in ("sparse", "allow_nan", "string", "categorical"):
+            taken = getattr(inner, name) and not self._adds_noise()
+            setattr(tags.input_tags, name, taken)
+        return tags
+
+    def _adds_noise(self):
+        """Whether queries are made of numbers and noise, and so need numbers."""
+        return isinstance(getattr(self, "augmentations", None), Real)
+
+    def _shadow_estimator(self):
+        """Return the classifier to train: given, or of the target's kind."""
+        if self.estimator is not None:
+            return self.estimator
+        if self.target is None:
+            return LogisticRegression(max_iter=1000)
+        if isinstance(self.target, FrozenEstimator):
+            return self.target.estimator
+        return self.target
+
+    def _validate_records(self, X, y):
+        """Set what is known of the data, and return X and the codes of the labels."""
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but "
+                "the target y is None."
+            )
+        X = as_rows(X)
+        validate_data(self, X, skip_check_array=True)
+        if self._adds_noise():
+            numbers = check_array(X, input_name="X", estimator=self)
+            X = X if hasattr(X, "columns") else numbers
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        check_classification_targets(y)
+        if y.size < 4:
+            raise ValueError(
+                f"n_samples={y.size} is too few; {type(self).__name__} wants at least "
+                "4 records."
+            )
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if self.classes_.size < 2:
+            only = self.classes_.tolist()[0]
+            raise ValueError(f"y has 1 class, {only!r}; {type(self).__name__} wants 2.")
+        return X, codes
+
+    def _find_target(self, X, codes, seed):
+        """Return the target given, or one trained on all records."""
+        if self.target is None:
+            return train_model(self._shadow_estimator(), X, self.classes_[codes], seed)
+        check_is_fitted(self.target)
+        unknown = np.setdiff1d(self.target.classes_, self.classes_)
+        if unknown.size:
+            raise ValueError(
+                f"target has classes that y has not: {unknown.tolist()}; y wants the "
+                "labels that the target was trained on."
+            )
+        return self.target
+
+    def _remember_rows(self, X, codes):
+        self._encoder = RowEncoder()
+        self._remember_records(self._encoder.fit_transform(X), self.classes_[codes])
+
+    def score_samples(self, X, y=None):
+        """Score rows by how surely they were training records of ``target_``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,), default=None
+            Their labels. Without it each row takes the label of the record of
+            ``fit`` that it coincides with.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,), dtype float64
+            Higher: more likely a member.
+
+        Raises
+        ------
+        ValueError
+            If `y` is None and a row coincides with no record, or if the attack has
+            no way to score rows that ``fit`` has not seen.
+        """
+        check_is_fitted(self)
+        X = as_rows(X)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        labels, records = self._identify_rows(self._encoder.transform(X), y)
+        scores = np.empty(records.size)
+        known = records >= 0
+        scores[known] = self.scores_[records[known]]
+        if not known.all():
+            rows = np.flatnonzero(~known)
+            codes = self._label_codes(labels[rows])
+            scores[rows] = self._score_new_rows(safe_indexing(X, rows), codes)
+        return scores
+
+    def _label_codes(self, y):
+        codes = np.searchsorted(self.classes_, y).clip(max=self.classes_.size - 1)
+        unknown = self.classes_[codes] != y
+        if unknown.any():
+            raise ValueError(
+                f"y has labels that fit has not seen: {np.unique(y[unknown]).tolist()}."
+            )
+        return codes
+
+
+def shadow_estimator_of(attack):
+    """Copy the classifier that an attack trains, for a new target.
+
+    Parameters
+    ----------
+    attack : TargetAttackMixin
+
+    Returns
+    -------
+    estimator : classifier
+    """
+    return clone(attack._shadow_estimator())

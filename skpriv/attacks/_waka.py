@@ -1,0 +1,204 @@
+"""t-WaKA and the exact likelihood ratio, as attacks on a k-NN."""
+
+from itertools import chain
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.neighbors import VALID_METRICS, KNeighborsClassifier
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skpriv.base import RecordScorerMixin
+from skpriv.neighbors import WaKAScorer
+from skpriv.utils._sklearn import HasMethods, StrOptions, fit_context
+
+
+class WaKAAttack(RecordScorerMixin, BaseEstimator):
+    """Membership inference on a k-NN without shadow models.
+
+    The distribution of the loss of k-NNs on random subsets of the records, with and
+    without the record, is known exactly; it is compared with the target's loss.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=5
+        The k of the target.
+    target : KNeighborsClassifier, default=None
+        The fitted model to attack, with equal votes. None: one fitted on all records.
+    statistic : {"waka", "likelihood_ratio"}, default="waka"
+        ``"waka"``: how far the record moves the distribution above the target's
+        loss, less how far below (t-WaKA). ``"likelihood_ratio"``: the log of the
+        ratio of the loss's probabilities, which :class:`LiRAAttack` estimates.
+    subset_probability : float, default=0.5
+        With which probability a record is in the target's training set.
+    neighborhood : "auto", int or None, default="auto"
+        See :class:`~skpriv.WaKAScorer`.
+    tol : float, default=1e-12
+        See :class:`~skpriv.WaKAScorer`.
+    search : {"auto", "exact", "approximate"}, default="auto"
+        How neighbours are found.
+    metric : str or callable, default="euclidean"
+    metric_params : dict, default=None
+    n_jobs : int, default=None
+    random_state : int, RandomState instance or None, default=None
+        Seeds the approximate search.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_samples,)
+        Higher: more likely a member. A likelihood ratio is infinite where the loss is
+        impossible without the record, and NaN, with a warning, where it is as good
+        as impossible either way.
+    attack_success_ : ndarray of shape (n_samples,)
+        Success of the best test of each record on a k-NN of a random subset: what
+        :class:`LiRAAttack` comes to with ever more shadows.
+    target_ : KNeighborsClassifier
+        The model under attack.
+    scorer_ : WaKAScorer
+        Fitted on the records.
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if `X` has them.
+
+    References
+    ----------
+    Mesana, Bénesse, Lautraite, Caporossi and Gambs, "WaKA: data attribution using
+    k-nearest neighbors and membership privacy principles", 2024.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from skpriv import WaKAAttack
+    >>> X, y = load_iris(return_X_y=True)
+    >>> WaKAAttack(n_neighbors=3).fit(X, y).attack_success_.max().round(2)
+    np.float64(0.92)
+    """
+
+    _parameter_constraints = {
+        **{
+            name: constraint
+            for name, constraint in WaKAScorer._parameter_constraints.items()
+            if name not in ("variant", "threshold")
+        },
+        "metric": [
+            StrOptions({*chain(*VALID_METRICS.values())} - {"precomputed"}),
+            callable,
+        ],
+        "target": [HasMethods(["predict_proba"]), None],
+        "statistic": [StrOptions({"waka", "likelihood_ratio"})],
+    }
+
+    def __init__(
+        self,
+        n_neighbors=5,
+        *,
+        target=None,
+        statistic="waka",
+        subset_probability=0.5,
+        neighborhood="auto",
+        tol=1e-12,
+        search="auto",
+        metric="euclidean",
+        metric_params=None,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.n_neighbors = n_neighbors
+        self.target = target
+        self.statistic = statistic
+        self.subset_probability = subset_probability
+        self.neighborhood = neighborhood
+        self.tol = tol
+        self.search = search
+        self.metric = metric
+        self.metric_params = metric_params
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.metric == "nan_euclidean"
+        return tags
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Prepare the attack, and fit the target if none is given.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The records.
+        y : array-like of shape (n_samples,)
+            Their labels.
+
+        Returns
+        -------
+        self : object
+        """
+        self.scorer_ = self._make_scorer()
+        X, y = validate_data(self, X, y, **self.scorer_._checks())
+        self.scorer_.fit(X, y)
+        self.classes_ = self.scorer_.classes_
+        self._remember_records(X, y)
+        self.target_ = self._find_target()
+        return self
+
+    def _make_scorer(self):
+        shared = WaKAScorer().get_params()
+        own = self.get_params(deep=False)
+        return WaKAScorer(**{name: own[name] for name in own if name in shared})
+
+    def _shadow_estimator(self):
+        return KNeighborsClassifier(
+            self.n_neighbors,
+            metric=self.metric,
+            metric_params=self.metric_params,
+            n_jobs=self.n_jobs,
+        )
+
+    def _find_target(self):
+        if self.target is None:
+            X, y = self._records.X, self._records.y
+            # A target of fewer records than k has them all for neighbours.
+            model = self._shadow_estimator()
+            model.set_params(n_neighbors=min(self.n_neighbors, y.size))
+            return model.fit(X, y)
+        check_is_fitted(self.target)
+        k = getattr(self.target, "n_neighbors", None)
+        if k != self.n_neighbors or self.target.weights != "uniform":
+            raise ValueError(
+                f"target is {self.target!r}; it wants a k-NN of n_neighbors="
+                f"{self.n_neighbors} with equal votes."
+            )
+        return self.target
+
+    def _validate_rows(self, X):
+        return validate_data(self, X, reset=False, **self.scorer_._checks())
+
+    def _score_records(self):
+        X, y = self._records.X, self._records.y
+        return self._score_rows(X, y, None)
+
+    def _score_rows(self, X, y, records):
+        loss = self._losses(X, y)
+        if self.statistic == "waka":
+            return self.scorer_.attack_score(X, y, loss)
+        return self.scorer_.likelihood_ratio(X, y, loss)
+
+    def _losses(self, X, y):
+        """Share of the target's votes that do not go to the label."""
+        columns = np.searchsorted(self.target_.classes_, y)
+        columns = np.minimum(columns, self.target_.classes_.size - 1)
+        known = self.target_.classes_[columns] == y
+        votes = self.target_.predict_proba(X)[np.arange(len(y)), columns] * known
+        # A vote that is missing counts as lost.
+        return 1 - votes * self.target_.n_neighbors / self.n_neighbors
+
+    @property
+    def attack_success_(self):
+        """Success of the best test of each record, of shape (n_samples,)."""
+        check_is_fitted(self)
+        return self.scorer_.attack_success(self._records.X, self._records.y)

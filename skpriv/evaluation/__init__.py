@@ -1,0 +1,14 @@
+"""Put attacks and scores to the test."""
+
+from skpriv.evaluation._curves import minimization_curve, onion_effect
+from skpriv.evaluation._game import cross_val_membership, membership_game
+from skpriv.evaluation._risk import records_at_risk, success_by_group
+
+__all__ = [
+    "cross_val_membership",
+    "membership_game",
+    "minimization_curve",
+    "onion_effect",
+    "records_at_risk",
+    "success_by_group",
+]

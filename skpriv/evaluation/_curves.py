@@ -1,0 +1,214 @@
+"""What removing or adding records by their score does to a model, and to the rest."""
+
+import warnings
+from numbers import Integral, Real
+
+import numpy as np
+from scipy.stats import entropy
+from sklearn.base import clone
+from sklearn.metrics import f1_score
+from sklearn.utils import (
+    Bunch,
+    check_array,
+    check_consistent_length,
+    check_random_state,
+    column_or_1d,
+)
+from sklearn.utils.parallel import Parallel, delayed
+
+from skpriv.attacks._rows import as_rows
+from skpriv.attacks._shadows import draw_seeds, train_model
+from skpriv.utils._sklearn import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    safe_indexing,
+    validate_params,
+)
+
+
+@validate_params(
+    {
+        "estimator": [HasMethods(["fit", "predict"])],
+        "X": ["array-like", "sparse matrix"],
+        "y": ["array-like"],
+        "scores": ["array-like"],
+        "X_test": ["array-like", "sparse matrix"],
+        "y_test": ["array-like"],
+        "fractions": ["array-like"],
+        "action": [StrOptions({"remove", "add"})],
+        "order": [StrOptions({"highest", "lowest", "random"})],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    },
+    prefer_skip_nested_validation=True,
+)
+def minimization_curve(
+    estimator,
+    X,
+    y,
+    scores,
+    X_test,
+    y_test,
+    *,
+    fractions=(0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
+    action="remove",
+    order="highest",
+    n_jobs=None,
+    random_state=None,
+):
+    """Train on ever fewer or ever more records, in the order of a score.
+
+    Parameters
+    ----------
+    estimator : classifier
+    X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+    scores : array-like of shape (n_samples,)
+        Exposure or value of each record.
+    X_test : {array-like, sparse matrix, DataFrame} of shape (n_test, n_features)
+    y_test : array-like of shape (n_test,)
+    fractions : array-like of shape (n_steps,), default=(0, 0.1, ..., 0.9)
+        Fractions of the records that are removed, or that are trained on.
+    action : {"remove", "add"}, default="remove"
+    order : {"highest", "lowest", "random"}, default="highest"
+        Which records go, or come, first. ``"random"`` is what to compare with.
+    n_jobs : int, default=None
+    random_state : int, RandomState instance or None, default=None
+        Breaks ties of the score, and seeds the models.
+
+    Returns
+    -------
+    curve : :class:`~sklearn.utils.Bunch`
+        Arrays of shape (n_steps,): ``fraction``, ``n_records`` trained on,
+        ``macro_f1`` on the test rows, and ``class_balance``, the entropy of the
+        labels trained on over that of equal shares: 1 is balanced. ``class_counts``,
+        of shape (n_steps, n_classes), in the order of ``classes``. A step that
+        leaves fewer than two classes has a NaN `macro_f1`, with a warning.
+    """
+    X, X_test = as_rows(X), as_rows(X_test)
+    y, y_test = column_or_1d(y), column_or_1d(y_test)
+    scores = column_or_1d(
+        check_array(scores, ensure_2d=False, dtype=np.float64, input_name="scores")
+    )
+    check_consistent_length(X, y, scores)
+    check_consistent_length(X_test, y_test)
+    fractions = np.asarray(fractions, dtype=np.float64)
+    if not ((fractions >= 0) & (fractions <= 1)).all():
+        raise ValueError(f"fractions is {fractions}; it wants numbers from 0 to 1.")
+
+    rng = check_random_state(random_state)
+    ranked = _ranked(scores, order, rng)
+    sizes = np.rint(fractions * y.size).astype(np.intp)
+    kept = [ranked[size:] if action == "remove" else ranked[:size] for size in sizes]
+    (seed,) = draw_seeds(1, rng)
+    macro_f1 = Parallel(n_jobs=n_jobs)(
+        delayed(_macro_f1)(estimator, X, y, np.sort(rows), X_test, y_test, seed)
+        for rows in kept
+    )
+    classes = np.unique(y)
+    counts = np.array([(y[rows, None] == classes).sum(axis=0) for rows in kept])
+    _warn_of_one_class(counts, fractions)
+    return Bunch(
+        fraction=fractions,
+        n_records=np.array([rows.size for rows in kept]),
+        macro_f1=np.array(macro_f1),
+        class_balance=_balance(counts),
+        class_counts=counts,
+        classes=classes,
+    )
+
+
+def _ranked(scores, order, rng):
+    shuffled = rng.permutation(scores.size)
+    if order == "random":
+        return shuffled
+    key = -scores if order == "highest" else scores
+    return shuffled[np.argsort(key[shuffled], kind="stable")]
+
+
+def _macro_f1(estimator, X, y, rows, X_test, y_test, seed):
+    if np.unique(y[rows]).size < 2:
+        return np.nan
+    model = train_model(estimator, safe_indexing(X, rows), y[rows], seed)
+    return f1_score(y_test, model.predict(X_test), average="macro", zero_division=0)
+
+
+def _balance(counts):
+    shares = np.maximum(counts, 0) / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    return np.array([entropy(row) if row.any() else 0.0 for row in shares]) / np.log(
+        max(counts.shape[1], 2)
+    )
+
+
+def _warn_of_one_class(counts, fractions):
+    short = (counts > 0).sum(axis=1) < 2
+    if short.any():
+        warnings.warn(
+            f"At fractions {fractions[short].tolist()} fewer than two classes are "
+            "left to train on; macro_f1 is NaN there.",
+            stacklevel=3,
+        )
+
+
+@validate_params(
+    {
+        "attack": [HasMethods(["fit", "score_samples"])],
+        "X": ["array-like", "sparse matrix"],
+        "y": ["array-like"],
+        "fraction": [Interval(Real, 0, 1, closed="neither")],
+    },
+    prefer_skip_nested_validation=True,
+)
+def onion_effect(attack, X, y, *, fraction=0.1):
+    """Remove the most exposed records, and measure the rest again.
+
+    Records that were safe among more exposed ones may become exposed when those are
+    gone, as an onion has layers.
+
+    Parameters
+    ----------
+    attack : estimator
+        An attack or a scorer. With ``attack_success_halves_`` (as
+        :class:`~skpriv.LiRAAttack` has with 12 shadows or more) the first half of
+        the shadows says which records go, and the second measures the others,
+        before and after: records picked for a low measurement would else rise by
+        chance alone. Another attack is measured by its ``scores_``.
+    X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+    fraction : float, default=0.1
+        Fraction of the records to remove.
+
+    Returns
+    -------
+    effect : :class:`~sklearn.utils.Bunch`
+        ``removed`` and ``kept``, the numbers of the records; ``before`` and
+        ``after``, the exposure of those kept, of shape (n_kept,); ``mean_change``
+        and its standard error ``mean_change_error``, over records.
+
+    References
+    ----------
+    Carlini, Jagielski, Zhang, Papernot, Terzis and Tramèr, "The privacy onion effect:
+    memorization is relative", Advances in Neural Information Processing Systems, 2022.
+    """
+    X, y = as_rows(X), column_or_1d(y)
+    check_consistent_length(X, y)
+    ranked_by, before = _exposure_twice(clone(attack).fit(X, y))
+    n_removed = max(1, round(fraction * y.size))
+    order = np.argsort(-ranked_by, kind="stable")
+    removed, kept = np.sort(order[:n_removed]), np.sort(order[n_removed:])
+    _, after = _exposure_twice(clone(attack).fit(safe_indexing(X, kept), y[kept]))
+    change = after - before[kept]
+    return Bunch(
+        removed=removed,
+        kept=kept,
+        before=before[kept],
+        after=after,
+        mean_change=change.mean(),
+        mean_change_error=change.std(ddof=1) / np.sqrt(change.size),
+    )
+
+
+def _exposure_twice(attack):
+    halves = getattr(attack, "attack_success_halves_", None)
+    return (attack.scores_, attack.scores_) if halves is None else halves

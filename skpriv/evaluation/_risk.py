@@ -1,0 +1,193 @@
+"""Who is at risk: by group, and record by record."""
+
+from numbers import Real
+
+import numpy as np
+from scipy.stats import false_discovery_control, rankdata, t, wilcoxon
+from sklearn.utils import Bunch, check_consistent_length, column_or_1d, gen_batches
+
+from skpriv.attacks._likelihood import pair_shadows
+from skpriv.utils._optional import import_optional
+from skpriv.utils._sklearn import HasMethods, Interval, StrOptions, validate_params
+
+_RECORDS_A_BATCH = 4096
+_MOST_PAIRS_EXACT = 50
+
+
+@validate_params(
+    {
+        "attack": [HasMethods(["shadow_scores"])],
+        "groups": ["array-like"],
+        "confidence_level": [Interval(Real, 0, 1, closed="neither")],
+        "correction": [StrOptions({"bonferroni", "none"})],
+        "as_frame": ["boolean"],
+    },
+    prefer_skip_nested_validation=True,
+)
+def success_by_group(
+    attack, groups, *, confidence_level=0.95, correction="bonferroni", as_frame=False
+):
+    """Mean attack success in groups of records, with intervals.
+
+    Parameters
+    ----------
+    attack : LiRAAttack
+        Fitted, with ``mode="online"``.
+    groups : array-like of shape (n_samples,)
+        The group of each record: its class, or any column.
+    confidence_level : float, default=0.95
+    correction : {"bonferroni", "none"}, default="bonferroni"
+        Whether the intervals hold for all groups at once, each at the level
+        ``1 - (1 - confidence_level) / n_groups``, or each for itself.
+    as_frame : bool, default=False
+        Return a pandas DataFrame with a row a group.
+
+    Returns
+    -------
+    result : :class:`~sklearn.utils.Bunch` or DataFrame
+        Arrays of shape (n_groups,): ``group``, ``n_records``, ``attack_success``
+        and the ends of its interval, ``low`` and ``high``; ``correction``.
+
+    Notes
+    -----
+    A group's success is a mean over records and over pairs of shadows, and either
+    might have been others: the variances over both are added, which is conservative.
+    A group of one record has no variance over records, and a NaN interval; see the
+    attack's ``attack_success_interval_``.
+    """
+    groups = column_or_1d(groups)
+    check_consistent_length(groups, attack.attack_success_)
+    if attack.mode != "online":
+        raise ValueError(
+            f"attack has mode={attack.mode!r}; success_by_group wants 'online', whose "
+            "scores are above 0 where the record is called a member."
+        )
+    names, codes = np.unique(groups, return_inverse=True)
+    inside, outside = _hits_of_pairs(attack)
+    level = confidence_level
+    if correction == "bonferroni":
+        level = 1 - (1 - confidence_level) / names.size
+    rows = [
+        _mean_success((inside[:, codes == g] + outside[:, codes == g]) / 2, level)
+        for g in range(names.size)
+    ]
+    success, low, high = np.array(rows).T
+    result = Bunch(
+        group=names,
+        n_records=np.bincount(codes),
+        attack_success=success,
+        low=low,
+        high=high,
+        correction=correction,
+    )
+    if not as_frame:
+        return result
+    return import_optional("pandas", extra="report").DataFrame(result)
+
+
+def _hits_of_pairs(attack):
+    """Hits on each pair of shadows, inside and outside; NaN without a pair."""
+    scores, membership = attack.shadow_scores(), attack.membership_
+    hits = np.where(membership, scores > 0, scores < 0) + 0.5 * (scores == 0)
+    hits[np.isnan(scores)] = np.nan
+    inside, outside, _ = pair_shadows(hits, membership)
+    return inside, outside
+
+
+def _mean_success(hits, level):
+    """Mean over pairs (rows) and records (columns), and its interval."""
+    by_record, by_pair = (np.nanmean(hits, axis=axis) for axis in (0, 1))
+    mean, n_records = np.nanmean(hits), hits.shape[1]
+    if n_records < 2:
+        return mean, np.nan, np.nan
+    variance = by_record.var(ddof=1) / n_records + by_pair.var(ddof=1) / by_pair.size
+    reach = t.ppf((1 + level) / 2, min(n_records, by_pair.size) - 1)
+    reach *= np.sqrt(variance)
+    return mean, max(mean - reach, 0.0), min(mean + reach, 1.0)
+
+
+@validate_params(
+    {
+        "attack": [HasMethods(["score_samples"])],
+        "fdr": [Interval(Real, 0, 1, closed="neither")],
+        "method": [StrOptions({"by", "bh"})],
+    },
+    prefer_skip_nested_validation=True,
+)
+def records_at_risk(attack, *, fdr=0.05, method="by"):
+    """List the records whose membership shows, at a false discovery rate.
+
+    For each record the signals of its pairs of shadows, one trained with it and one
+    without, are compared by Wilcoxon's signed-rank test: under no effect, either of
+    a pair is as likely to have the higher signal. The test assumes no distribution;
+    its p-values are exact up to 50 pairs without ties, else by its normal limit.
+
+    Parameters
+    ----------
+    attack : LiRAAttack
+        Fitted; any attack with ``signals_`` and ``membership_``.
+    fdr : float, default=0.05
+        Expected share of records on the list whose membership does not show.
+    method : {"by", "bh"}, default="by"
+        Benjamini and Yekutieli's correction, for any dependence among the records,
+        or Benjamini and Hochberg's, for independent or positively dependent ones.
+
+    Returns
+    -------
+    result : :class:`~sklearn.utils.Bunch`
+        ``records``, the numbers of the records on the list, surest first;
+        ``p_values`` and ``adjusted_p_values``, of shape (n_samples,); ``fdr`` and
+        ``method``. With n pairs no p-value is below 2 ** -n: many records want
+        many shadows.
+    """
+    missing = [n for n in ("signals_", "membership_") if not hasattr(attack, n)]
+    if missing:
+        raise ValueError(
+            f"attack is {attack!r}, without {' and '.join(missing)}; it wants a fitted "
+            "attack with shadows."
+        )
+    p_values = np.empty(attack.signals_.shape[1])
+    for batch in gen_batches(p_values.size, _RECORDS_A_BATCH):
+        inside, outside, _ = pair_shadows(
+            attack.signals_[:, batch], attack.membership_[:, batch]
+        )
+        p_values[batch] = _signed_rank_p_values(inside - outside)
+    adjusted = false_discovery_control(p_values, method=method)
+    order = np.argsort(p_values, kind="stable")
+    return Bunch(
+        records=order[adjusted[order] <= fdr],
+        p_values=p_values,
+        adjusted_p_values=adjusted,
+        fdr=fdr,
+        method=method,
+    )
+
+
+def _signed_rank_p_values(differences):
+    """P-values of each column, for differences that are above 0.
+
+    They depend on the sum of the ranks of those above 0, and, by the number and the
+    ties, on the number of ranks and the sum of their squares: columns that agree in
+    all three share one test.
+    """
+    # A pair whose signals are equal says nothing, either way.
+    differences = np.where(differences == 0, np.nan, differences)
+    ranks = rankdata(np.abs(differences), axis=0, nan_policy="omit")
+    statistics = np.stack([
+        np.isfinite(ranks).sum(axis=0),
+        np.nansum(np.where(differences > 0, ranks, 0.0), axis=0),
+        np.nansum(ranks**2, axis=0),
+    ])  # fmt: skip
+    _, columns, which = np.unique(
+        statistics, axis=1, return_index=True, return_inverse=True
+    )
+    p_values = np.ones(columns.size)
+    for test, column in enumerate(columns):
+        values = differences[np.isfinite(differences[:, column]), column]
+        if values.size:
+            tied = np.unique(np.abs(values)).size < values.size
+            method = "approx" if tied or values.size > _MOST_PAIRS_EXACT else "exact"
+            p_values[test] = wilcoxon(
+                values, alternative="greater", method=method
+            ).pvalue
+    return p_values[which.ravel()]

@@ -1,0 +1,132 @@
+"""How far a cheap score ranks the records as a reference does."""
+
+from numbers import Real
+
+import numpy as np
+from scipy.special import ndtri
+from scipy.stats import rankdata
+from sklearn.utils import Bunch, check_array, check_consistent_length, column_or_1d
+
+from skpriv.utils._sklearn import Interval, validate_params
+
+
+@validate_params(
+    {
+        "reference": ["array-like"],
+        "score": ["array-like"],
+        "halves": ["array-like", None],
+        "fractions": ["array-like"],
+        "confidence_level": [Interval(Real, 0, 1, closed="neither")],
+    },
+    prefer_skip_nested_validation=True,
+)
+def score_agreement(
+    reference, score, *, halves=None, fractions=(0.01, 0.05, 0.1), confidence_level=0.95
+):
+    """Compare a score with a reference, such as the measured attack success.
+
+    Parameters
+    ----------
+    reference : array-like of shape (n_samples,)
+        What the score should rank by.
+    score : array-like of shape (n_samples,)
+        The score.
+    halves : array-like of shape (2, n_samples), default=None
+        The reference measured twice, each time from one half of the evidence (for
+        :class:`~skpriv.LiRAAttack`, ``attack_success_halves_``). They tell how
+        noisy the reference is, and so the best correlation that a perfect score
+        could have with it.
+    fractions : array-like of shape (n_fractions,), default=(0.01, 0.05, 0.1)
+        Fractions of the records, at the top, whose overlap is given.
+    confidence_level : float, default=0.95
+        Level of the interval of the rank correlation.
+
+    Returns
+    -------
+    agreement : :class:`~sklearn.utils.Bunch`
+        ``spearman``, the rank correlation, NaN if either is constant, and
+        ``spearman_interval`` (Fisher's transform, with the variance of Bonett and
+        Wright); ``fractions`` and ``top_overlap``, the share of the reference's top
+        records that are in the score's top, ties shared evenly; ``ceiling``, the
+        square root of the reliability of the reference (the correlation of the
+        halves, stepped up by Spearman and Brown), NaN without `halves` or where
+        they do not correlate.
+
+    Examples
+    --------
+    >>> from skpriv.metrics import score_agreement
+    >>> score_agreement([1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 2.0, 4.0]).spearman
+    0.8
+    """
+    reference = _check_scores(reference, "reference")
+    score = _check_scores(score, "score")
+    check_consistent_length(reference, score)
+    fractions = np.atleast_1d(np.asarray(fractions, dtype=np.float64))
+    if not ((fractions > 0) & (fractions <= 1)).all():
+        raise ValueError(f"fractions is {fractions}; it wants numbers in (0, 1].")
+    spearman = rank_correlation(reference, score)
+    return Bunch(
+        spearman=spearman,
+        spearman_interval=_spearman_interval(
+            spearman, reference.size, confidence_level
+        ),
+        fractions=fractions,
+        top_overlap=np.array([_overlap(reference, score, f) for f in fractions]),
+        ceiling=_ceiling(halves, reference.size),
+    )
+
+
+def rank_correlation(first, second):
+    """Spearman's rank correlation; NaN if either is constant.
+
+    Parameters
+    ----------
+    first, second : ndarray of shape (n_samples,)
+
+    Returns
+    -------
+    correlation : float
+    """
+    ranks = [rankdata(values) - (values.size + 1) / 2 for values in (first, second)]
+    norm = np.sqrt((ranks[0] @ ranks[0]) * (ranks[1] @ ranks[1]))
+    return float(ranks[0] @ ranks[1] / norm) if norm > 0 else np.nan
+
+
+def _spearman_interval(spearman, n_samples, confidence_level):
+    if np.isnan(spearman) or n_samples <= 3 or abs(spearman) >= 1:
+        return np.full(2, spearman if abs(spearman) >= 1 else np.nan)
+    reach = ndtri((1 + confidence_level) / 2)
+    reach *= np.sqrt((1 + spearman**2 / 2) / (n_samples - 3))
+    return np.tanh(np.arctanh(spearman) + reach * np.array([-1.0, 1.0]))
+
+
+def _overlap(reference, score, fraction):
+    n_top = max(1, round(fraction * reference.size))
+    return float(_top(reference, n_top) @ _top(score, n_top)) / n_top
+
+
+def _top(values, n_top):
+    """Membership of the top; those tied at its edge share the places left."""
+    edge = np.partition(values, values.size - n_top)[values.size - n_top]
+    above, tied = values > edge, values == edge
+    return above + tied * (n_top - above.sum()) / tied.sum()
+
+
+def _ceiling(halves, n_samples):
+    if halves is None:
+        return np.nan
+    halves = check_array(halves, dtype=np.float64, input_name="halves")
+    if halves.shape != (2, n_samples):
+        raise ValueError(
+            f"halves has shape {halves.shape}; it wants (2, {n_samples}): the "
+            "reference from each half of the evidence."
+        )
+    correlation = rank_correlation(*halves)
+    if not correlation > 0:
+        return np.nan
+    return float(np.sqrt(2 * correlation / (1 + correlation)))
+
+
+def _check_scores(values, name):
+    values = check_array(values, ensure_2d=False, dtype=np.float64, input_name=name)
+    return column_or_1d(values)

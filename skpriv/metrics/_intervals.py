@@ -1,0 +1,97 @@
+"""Confidence intervals of proportions, of their means, and of an AUC."""
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import ndtri
+from scipy.stats import beta
+
+
+def proportion_interval(n_hits, n_trials, confidence_level=0.95):
+    """Clopper and Pearson's interval of a proportion.
+
+    Parameters
+    ----------
+    n_hits, n_trials : array-like
+        Hits and trials; they broadcast. Hits need not be whole: the interval is
+        that of the beta distribution, which is continuous in them.
+    confidence_level : float, default=0.95
+
+    Returns
+    -------
+    interval : ndarray of shape (..., 2)
+        The lower and the upper end. Zero trials: 0 and 1.
+    """
+    n_hits, n_trials = np.broadcast_arrays(
+        np.asarray(n_hits, dtype=np.float64), np.asarray(n_trials, dtype=np.float64)
+    )
+    tail = (1 - confidence_level) / 2
+    misses = n_trials - n_hits
+    low, high = np.zeros(n_hits.shape), np.ones(n_hits.shape)
+    some, short = n_hits > 0, misses > 0
+    low[some] = beta.ppf(tail, n_hits[some], misses[some] + 1)
+    high[short] = beta.ppf(1 - tail, n_hits[short] + 1, misses[short])
+    return np.stack([low, high], axis=-1)
+
+
+def mean_of_two_interval(first, second, first_interval, second_interval):
+    """Interval of the mean of two estimates, from the interval of each.
+
+    The distances from the estimates to the ends of their intervals are added in
+    quadrature (Newcombe's hybrid, also known as MOVER), so that the interval keeps
+    to the range of the estimates and is not symmetric near its ends.
+
+    Parameters
+    ----------
+    first, second : array-like of shape (...)
+    first_interval, second_interval : array-like of shape (..., 2)
+
+    Returns
+    -------
+    interval : ndarray of shape (..., 2)
+
+    References
+    ----------
+    Zou and Donner, "Construction of confidence limits about effect measures: a
+    general approach", Statistics in Medicine 27, 2008.
+    """
+    estimates = np.stack([first, second], axis=-1)[..., np.newaxis]
+    intervals = np.stack([first_interval, second_interval], axis=-2)
+    reach = np.sqrt(((intervals - estimates) ** 2).sum(axis=-2)) / 2
+    return estimates.mean(axis=-2) + reach * np.array([-1.0, 1.0])
+
+
+def auc_interval(auc, n_members, n_nonmembers, confidence_level=0.95):
+    """Interval of an area under the ROC curve.
+
+    It holds the areas from which the observed one is not too far by the variance
+    that they themselves imply (Newcombe's method 5), so that it is not empty at an
+    observed area of 0 or 1.
+
+    Parameters
+    ----------
+    auc : float
+    n_members, n_nonmembers : int
+    confidence_level : float, default=0.95
+
+    Returns
+    -------
+    interval : ndarray of shape (2,)
+
+    References
+    ----------
+    Newcombe, "Confidence intervals for an effect size measure based on the
+    Mann-Whitney statistic. Part 2", Statistics in Medicine 25, 2006.
+    """
+    z = ndtri((1 + confidence_level) / 2)
+    size = (n_members + n_nonmembers) / 2 - 1
+
+    def excess(area):
+        spread = 1 + size * ((1 - area) / (2 - area) + area / (1 + area))
+        variance = area * (1 - area) * spread / (n_members * n_nonmembers)
+        return (area - auc) ** 2 - z**2 * variance
+
+    # An area of exactly 0 or 1 implies no variance at all: start beside it.
+    inner = min(max(auc, 1e-9), 1 - 1e-9)
+    low = 0.0 if auc == 0 else brentq(excess, 0, inner, xtol=1e-14)
+    high = 1.0 if auc == 1 else brentq(excess, inner, 1, xtol=1e-14)
+    return np.array([low, high])

@@ -1,0 +1,260 @@
+"""Membership inference, measured: true positives at few false ones, and the rest."""
+
+import warnings
+from numbers import Real
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
+from sklearn.utils import (
+    Bunch,
+    check_array,
+    check_consistent_length,
+    check_random_state,
+    column_or_1d,
+)
+
+from skpriv.metrics._intervals import (
+    auc_interval,
+    mean_of_two_interval,
+    proportion_interval,
+)
+from skpriv.utils._optional import import_optional
+from skpriv.utils._sklearn import Interval, validate_params
+
+_FPRS = (0.001, 0.01, 0.1)
+
+
+@validate_params(
+    {
+        "y_true": ["array-like"],
+        "y_score": ["array-like"],
+        "fpr": [Interval(Real, 0, 1, closed="both"), "array-like"],
+    },
+    prefer_skip_nested_validation=True,
+)
+def tpr_at_fpr(y_true, y_score, *, fpr=0.01):
+    """Share of the members that are found when few others are accused.
+
+    The threshold is the lowest that accuses at most ``floor(fpr * n_nonmembers)``
+    non-members; ties with it are not accused, so that the false positive rate is
+    never above the one asked for.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True (or 1) for a member, False (or 0) for a non-member.
+    y_score : array-like of shape (n_samples,)
+        Score of each record; higher: more likely a member.
+    fpr : float or array-like of shape (n_rates,), default=0.01
+        Rate of false positives.
+
+    Returns
+    -------
+    tpr : float or ndarray of shape (n_rates,)
+        NaN, with a warning, where `fpr` is below one non-member in all of them:
+        so few cannot tell.
+
+    Examples
+    --------
+    >>> from skpriv.metrics import tpr_at_fpr
+    >>> tpr_at_fpr([1, 1, 1, 0, 0], [4.0, 3.0, 1.0, 2.0, 0.0], fpr=0.5)
+    1.0
+    """
+    members, nonmembers = _split_by_membership(y_true, y_score)
+    rates = _check_rates(fpr)
+    tpr = _members_found(members, nonmembers, rates) / members.size
+    _warn_unresolvable(rates[np.isnan(tpr)], nonmembers.size)
+    return float(tpr[0]) if np.ndim(fpr) == 0 else tpr
+
+
+@validate_params(
+    {
+        "y_true": ["array-like"],
+        "y_score": ["array-like"],
+        "fprs": ["array-like"],
+        "threshold": [Interval(Real, None, None, closed="neither"), None],
+        "confidence_level": [Interval(Real, 0, 1, closed="neither")],
+        "as_frame": ["boolean"],
+        "random_state": ["random_state"],
+    },
+    prefer_skip_nested_validation=True,
+)
+def attack_report(
+    y_true,
+    y_score,
+    *,
+    fprs=_FPRS,
+    threshold=None,
+    confidence_level=0.95,
+    as_frame=False,
+    random_state=0,
+):
+    """Measure an attack: AUC, balanced accuracy, advantage, TPR at low FPR.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True (or 1) for a member, False (or 0) for a non-member.
+    y_score : array-like of shape (n_samples,)
+        Score of each record; higher: more likely a member.
+    fprs : array-like of shape (n_rates,), default=(0.001, 0.01, 0.1)
+        False positive rates at which the true positive rate is given.
+    threshold : float, default=None
+        Records with a score above it are called members, for the balanced
+        accuracy: 0 suits a log likelihood ratio. None: the best threshold of one
+        half of the records is tried on the other, and the reverse, because the
+        best threshold on the very records that it is measured on flatters.
+    confidence_level : float, default=0.95
+        Level of the intervals.
+    as_frame : bool, default=False
+        Return a pandas DataFrame with one row a measure: ``measure``, ``fpr``,
+        ``value``, ``low``, ``high``.
+    random_state : int, RandomState instance or None, default=0
+        How the records are split for the threshold.
+
+    Returns
+    -------
+    report : :class:`~sklearn.utils.Bunch` or DataFrame
+        With ``auc``, ``balanced_accuracy`` and ``advantage`` (true minus false
+        positive rate) and their ``..._interval`` of shape (2,); ``fpr``, ``tpr`` of
+        shape (n_rates,) and ``tpr_interval`` of shape (n_rates, 2), NaN where the
+        rate is not resolvable, that is, below ``1 / n_nonmembers``; ``n_members``,
+        ``n_nonmembers`` and ``confidence_level``.
+
+    Notes
+    -----
+    Intervals: Clopper and Pearson's for rates, their combination by Zou and Donner
+    for the balanced accuracy, Newcombe's for the AUC. They say how far the figures
+    may be off for want of records, given the models at hand.
+    """
+    members, nonmembers = _split_by_membership(y_true, y_score)
+    rates = _check_rates(fprs)
+    found = _members_found(members, nonmembers, rates)
+    tpr_interval = np.full((rates.size, 2), np.nan)
+    known = ~np.isnan(found)
+    tpr_interval[known] = proportion_interval(
+        found[known], members.size, confidence_level
+    )
+    auc = _auc(members, nonmembers)
+    n_hits, n_rejected = _hits(members, nonmembers, threshold, random_state)
+    tpr, tnr = n_hits / members.size, n_rejected / nonmembers.size
+    balanced = mean_of_two_interval(
+        tpr,
+        tnr,
+        proportion_interval(n_hits, members.size, confidence_level),
+        proportion_interval(n_rejected, nonmembers.size, confidence_level),
+    )
+    report = Bunch(
+        auc=auc,
+        auc_interval=auc_interval(auc, members.size, nonmembers.size, confidence_level),
+        balanced_accuracy=(tpr + tnr) / 2,
+        balanced_accuracy_interval=balanced,
+        advantage=tpr + tnr - 1,
+        advantage_interval=2 * balanced - 1,
+        fpr=rates,
+        tpr=found / members.size,
+        tpr_interval=tpr_interval,
+        n_members=members.size,
+        n_nonmembers=nonmembers.size,
+        confidence_level=confidence_level,
+    )
+    return _as_frame(report) if as_frame else report
+
+
+def _split_by_membership(y_true, y_score):
+    y_true = column_or_1d(y_true)
+    y_score = check_array(
+        y_score, ensure_2d=False, dtype=np.float64, input_name="y_score"
+    )
+    y_score = column_or_1d(y_score)
+    check_consistent_length(y_true, y_score)
+    member = np.asarray(y_true, dtype=bool)
+    if not np.array_equal(member, y_true):
+        raise ValueError(
+            "y_true has values other than 0 and 1 (or False and True); it wants 1 "
+            "for a member and 0 for a non-member."
+        )
+    if member.all() or not member.any():
+        raise ValueError(
+            f"y_true has {int(member.sum())} members among {member.size} records; "
+            "it wants members and non-members."
+        )
+    return y_score[member], y_score[~member]
+
+
+def _check_rates(fpr):
+    rates = np.atleast_1d(np.asarray(fpr, dtype=np.float64))
+    if rates.ndim != 1 or not ((rates >= 0) & (rates <= 1)).all():
+        raise ValueError(f"fpr is {fpr!r}; it wants one or more rates from 0 to 1.")
+    return rates
+
+
+def _members_found(members, nonmembers, rates):
+    """Members above the threshold of each rate; NaN where it is not resolvable."""
+    ordered = np.sort(nonmembers)[::-1]
+    # A rate that is a whole number of non-members must not lose one to rounding.
+    n_false = np.floor(rates * ordered.size * (1 + 1e-12)).astype(np.intp)
+    thresholds = np.append(ordered, -np.inf)[np.minimum(n_false, ordered.size)]
+    below = np.searchsorted(np.sort(members), thresholds, side="right")
+    return np.where(n_false > 0, members.size - below, np.nan)
+
+
+def _auc(members, nonmembers):
+    labels = np.repeat([1, 0], [members.size, nonmembers.size])
+    return float(roc_auc_score(labels, np.concatenate([members, nonmembers])))
+
+
+def _hits(members, nonmembers, threshold, random_state):
+    """Members called members, and non-members not, at the threshold."""
+    if threshold is not None:
+        return (members > threshold).sum(), (nonmembers <= threshold).sum()
+    rng = check_random_state(random_state)
+    halves = [_random_halves(scores, rng) for scores in (members, nonmembers)]
+    n_hits = n_rejected = 0
+    for chosen_on, tried_on in ((0, 1), (1, 0)):
+        best = _best_threshold(halves[0][chosen_on], halves[1][chosen_on])
+        n_hits += (halves[0][tried_on] > best).sum()
+        n_rejected += (halves[1][tried_on] <= best).sum()
+    return n_hits, n_rejected
+
+
+def _random_halves(scores, rng):
+    shuffled = rng.permutation(scores)
+    return shuffled[: scores.size // 2], shuffled[scores.size // 2 :]
+
+
+def _best_threshold(members, nonmembers):
+    if not members.size or not nonmembers.size:
+        return np.median(np.concatenate([members, nonmembers]))
+    candidates = np.unique(np.concatenate([members, nonmembers]))
+    tpr = 1 - np.searchsorted(np.sort(members), candidates, "right") / members.size
+    fpr = (
+        1 - np.searchsorted(np.sort(nonmembers), candidates, "right") / nonmembers.size
+    )
+    best = np.argmax(tpr - fpr)
+    # Halfway to the next score, so that neither half's own scores lie on it.
+    return candidates[best : best + 2].mean()
+
+
+def _warn_unresolvable(rates, n_nonmembers):
+    if rates.size:
+        warnings.warn(
+            f"A false positive rate of {rates.min():g} is not resolvable with "
+            f"{n_nonmembers} non-members; the true positive rate is NaN there.",
+            stacklevel=3,
+        )
+
+
+def _as_frame(report):
+    pd = import_optional("pandas", extra="report")
+    rows = [
+        (name, np.nan, report[name], *report[f"{name}_interval"])
+        for name in ("auc", "balanced_accuracy", "advantage")
+    ]
+    rows += [
+        ("tpr", fpr, tpr, *interval)
+        for fpr, tpr, interval in zip(
+            report.fpr, report.tpr, report.tpr_interval, strict=True
+        )
+    ]
+    return pd.DataFrame(rows, columns=["measure", "fpr", "value", "low", "high"])

@@ -1,0 +1,247 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_array_equal
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from skpriv import LiRAAttack
+
+X, Y = load_iris(return_X_y=True)
+
+
+def _attack(folder, estimator=None, **parameters):
+    estimator = estimator or DecisionTreeClassifier(max_depth=2)
+    parameters = {"n_shadows": 6, "random_state": 0, **parameters}
+    return LiRAAttack(estimator, cache_dir=folder, **parameters)
+
+
+def test_cached_shadows_give_the_same_numbers_and_are_not_trained(
+    tmp_path, monkeypatch
+):
+    plain = _attack(None).fit(X, Y)
+    first = _attack(tmp_path).fit(X, Y)
+    monkeypatch.setattr("skpriv.attacks._shadows.train_shadow", None)
+    again = _attack(tmp_path).fit(X, Y)
+    for attack in (first, again):
+        for name in ("signals_", "saturated_", "attack_success_", "scores_"):
+            assert_array_equal(getattr(attack, name), getattr(plain, name))
+
+
+def test_scoring_parameters_may_change_on_the_same_shadows(tmp_path):
+    _attack(tmp_path).fit(X, Y)
+    other = _attack(tmp_path, mode="offline", variance="record").fit(X, Y)
+    assert np.isfinite(other.scores_).all()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"random_state": 1}, r"random_state \(was 0, is 1\)"),
+        ({"n_shadows": 8}, r"n_shadows \(was 6, is 8\)"),
+        ({"signal": "loss"}, "signal"),
+        ({"smoothing": 2.0}, "smoothing"),
+        ({"augmentations": 0.1}, "augmentations"),
+        (
+            {"estimator": DecisionTreeClassifier(max_depth=3)},
+            r"estimator__max_depth \(was 2, is 3\)",
+        ),
+        ({"estimator": LogisticRegression()}, r"estimator \(was sklearn\.tree"),
+    ],
+)
+def test_changed_parameter_is_named(tmp_path, parameters, message):
+    _attack(tmp_path).fit(X, Y)
+    with pytest.raises(ValueError, match=message):
+        _attack(tmp_path, **parameters).fit(X, Y)
+
+
+def test_changed_parameter_of_a_step_is_named(tmp_path):
+    def pipeline(strength, func=np.log1p):
+        return make_pipeline(
+            FunctionTransformer(func), StandardScaler(), LogisticRegression(C=strength)
+        )
+
+    _attack(tmp_path, pipeline(1.0)).fit(X, Y)
+    _attack(tmp_path, pipeline(1.0)).fit(X, Y)
+    with pytest.raises(ValueError, match="estimator__logisticregression__C"):
+        _attack(tmp_path, pipeline(2.0)).fit(X, Y)
+    with pytest.raises(ValueError, match="functiontransformer__func"):
+        _attack(tmp_path, pipeline(1.0, np.sqrt)).fit(X, Y)
+
+
+def test_changed_rows_are_named(tmp_path):
+    _attack(tmp_path).fit(X, Y)
+    changed = X.copy()
+    changed[[17, 90], 2] += 1e-9
+    with pytest.raises(ValueError, match=r"X \(rows 17, 90\)"):
+        _attack(tmp_path).fit(changed, Y)
+    labels = Y.copy()
+    labels[3] = 2
+    with pytest.raises(ValueError, match=r"y \(rows 3\)"):
+        _attack(tmp_path).fit(X, labels)
+    with pytest.raises(ValueError, match=r"its shape was 150 x 4, and is 149 x 4"):
+        _attack(tmp_path).fit(X[1:], Y[1:])
+
+
+def test_changed_row_of_a_sparse_matrix_or_frame_is_named(tmp_path):
+    pd = pytest.importorskip("pandas")
+    for name, make in (("sparse", sp.csr_array), ("frame", pd.DataFrame)):
+        folder = tmp_path / name
+        _attack(folder).fit(make(X), Y)
+        changed = X.copy()
+        changed[5, 1] = 9
+        with pytest.raises(ValueError, match=r"X \(rows 5\)"):
+            _attack(folder).fit(make(changed), Y)
+
+
+def test_damaged_file_is_named_and_trained_again(tmp_path):
+    expected = _attack(tmp_path).fit(X, Y).signals_
+    path = tmp_path / "shadow-00003.npz"
+    whole = path.read_bytes()
+    for content in (whole[: len(whole) // 2], b"", b"nonsense"):
+        path.write_bytes(content)
+        with pytest.warns(UserWarning, match=r"shadow-00003.npz is damaged"):
+            signals = _attack(tmp_path).fit(X, Y).signals_
+        assert_array_equal(signals, expected)
+
+
+def test_flipped_bit_is_never_read_as_numbers(tmp_path):
+    expected = _attack(tmp_path).fit(X, Y).signals_
+    path = tmp_path / "shadow-00002.npz"
+    whole = bytearray(path.read_bytes())
+    place = bytes(whole).index(expected[2].tobytes())
+    whole[place + 5] ^= 1
+    path.write_bytes(whole)
+    with pytest.warns(UserWarning, match=r"shadow-00002.npz is damaged"):
+        signals = _attack(tmp_path).fit(X, Y).signals_
+    assert_array_equal(signals, expected)
+
+
+def test_file_of_another_run_is_refused(tmp_path):
+    _attack(tmp_path / "a").fit(X, Y)
+    _attack(tmp_path / "b", random_state=1).fit(X, Y)
+    foreign = (tmp_path / "b" / "shadow-00001.npz").read_bytes()
+    (tmp_path / "a" / "shadow-00001.npz").write_bytes(foreign)
+    with pytest.raises(ValueError, match=r"shadow-00001.npz belongs to another run"):
+        _attack(tmp_path / "a").fit(X, Y)
+
+
+def test_file_under_another_number_is_refused(tmp_path):
+    _attack(tmp_path).fit(X, Y)
+    (tmp_path / "shadow-00001.npz").write_bytes(
+        (tmp_path / "shadow-00003.npz").read_bytes()
+    )
+    with pytest.raises(ValueError, match=r"shadow-00001.npz belongs to another run"):
+        _attack(tmp_path).fit(X, Y)
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"format": "other"}'])
+def test_foreign_manifest_is_refused(tmp_path, content):
+    (tmp_path / "manifest.json").write_text(content)
+    with pytest.raises(ValueError, match="is not the manifest of a shadow cache"):
+        _attack(tmp_path).fit(X, Y)
+
+
+def test_cache_wants_an_integer_seed_and_no_models(tmp_path):
+    with pytest.raises(ValueError, match="random_state is None; with cache_dir"):
+        _attack(tmp_path, random_state=None).fit(X, Y)
+    with pytest.raises(ValueError, match="store_models=True: the cache keeps"):
+        _attack(tmp_path, store_models=True).fit(X, Y)
+    assert not list(tmp_path.iterdir())
+
+
+def test_parameter_without_a_fingerprint_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="cache_dir needs augmentations to be pick"):
+        _attack(tmp_path, augmentations=lambda X, rng: [X]).fit(X, Y)
+
+
+def test_cache_keeps_little_more_than_the_signals(tmp_path):
+    rng = np.random.default_rng(0)
+    many, labels = rng.normal(size=(20_000, 2)), rng.integers(0, 2, 20_000)
+    _attack(tmp_path).fit(many, labels)
+    size = sum(path.stat().st_size for path in tmp_path.iterdir())
+    assert size < 6 * 20_000 * (4 + 2 / 8) + 20_000 * 10
+
+
+_RUN = """
+import sys, time
+from sklearn.datasets import load_iris
+from sklearn.tree import DecisionTreeClassifier
+from skpriv import LiRAAttack
+
+folder, log = sys.argv[1:]
+
+class SlowTree(DecisionTreeClassifier):
+    def fit(self, X, y):
+        time.sleep(0.02)
+        with open(log, "a") as file:
+            print(self.random_state, file=file)
+        return super().fit(X, y)
+
+class Reporter:
+    def setup(self, estimator, context): pass
+    def teardown(self, estimator, context): pass
+    def on_fit_task_begin(self, estimator, context): pass
+    def on_fit_task_end(self, estimator, context):
+        if context.task_name == "shadow":
+            print(context.task_id, flush=True)
+
+tree = SlowTree(max_depth=3)
+attack = LiRAAttack(tree, n_shadows=32, cache_dir=folder, random_state=0)
+attack.set_callbacks(Reporter()).fit(*load_iris(return_X_y=True))
+print(attack.signals_.tobytes().hex())
+"""
+
+
+def _start(script, folder, log):
+    command = [sys.executable, str(script), str(folder), str(log)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+@pytest.fixture
+def script(tmp_path):
+    path = tmp_path / "run.py"
+    path.write_text(_RUN)
+    return path
+
+
+def test_killed_run_resumes_where_it_was(tmp_path, script):
+    whole, _ = _start(script, tmp_path / "whole", tmp_path / "log").communicate()
+    *_, expected = whole.split()
+    killed = _start(script, tmp_path / "killed", tmp_path / "log-killed")
+    first = killed.stdout.readline()
+    time.sleep(0.2)
+    os.kill(killed.pid, signal.SIGKILL)
+    reported = {int(first), *map(int, killed.communicate()[0].split())}
+    assert len(reported) < 32
+
+    resumed, _ = _start(
+        script, tmp_path / "killed", tmp_path / "log-resumed"
+    ).communicate()
+    *shadows, signals = resumed.split()
+    assert signals == expected
+    assert sorted(map(int, shadows)) == list(range(32))
+    trained = Path(tmp_path / "log-resumed").read_text().split()
+    # The target is trained as well.
+    assert len(set(trained)) == len(trained) <= 32 - len(reported) + 1
+
+
+def test_two_runs_may_share_a_folder(tmp_path, script):
+    whole, _ = _start(script, tmp_path / "whole", tmp_path / "log").communicate()
+    runs = [
+        _start(script, tmp_path / "shared", tmp_path / f"log-{i}") for i in range(2)
+    ]
+    for run in runs:
+        out, _ = run.communicate()
+        assert run.returncode == 0
+        assert out.split()[-1] == whole.split()[-1]

@@ -1,0 +1,96 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
+
+from skpriv import LiRAAttack, WaKAScorer
+from skpriv.evaluation import minimization_curve, onion_effect
+
+X, Y = load_iris(return_X_y=True)
+TRAIN, TEST = np.arange(0, 150, 2), np.arange(1, 150, 2)
+
+
+def _curve(scores, **parameters):
+    return minimization_curve(
+        GaussianNB(), X[TRAIN], Y[TRAIN], scores, X[TEST], Y[TEST], **parameters
+    )
+
+
+def test_step_is_the_model_of_the_records_that_are_left():
+    scores = np.random.default_rng(0).normal(size=75)
+    curve = _curve(scores, fractions=[0, 0.4])
+    for step, kept in enumerate((np.arange(75), np.argsort(-scores)[30:])):
+        model = GaussianNB().fit(X[TRAIN[kept]], Y[TRAIN[kept]])
+        expected = f1_score(Y[TEST], model.predict(X[TEST]), average="macro")
+        assert_allclose(curve.macro_f1[step], expected)
+        assert_array_equal(curve.class_counts[step], np.bincount(Y[TRAIN[kept]]))
+    assert_array_equal(curve.n_records, [75, 45])
+    assert_allclose(curve.class_balance[0], 1.0)
+    assert curve.class_balance[1] < 1
+
+
+def test_adding_the_lowest_is_removing_the_highest():
+    scores = np.random.default_rng(0).normal(size=75)
+    removed = _curve(scores, fractions=[0.2, 0.6])
+    added = _curve(scores, fractions=[0.8, 0.4], action="add", order="lowest")
+    assert_array_equal(added.macro_f1, removed.macro_f1)
+    assert_array_equal(added.class_counts, removed.class_counts)
+
+
+def test_random_order_does_not_look_at_the_score():
+    first, second = (
+        _curve(scores, order="random", random_state=0)
+        for scores in np.random.default_rng(0).normal(size=(2, 75))
+    )
+    assert_array_equal(first.macro_f1, second.macro_f1)
+
+
+def test_ties_are_broken_at_random():
+    first, second = (
+        _curve(np.zeros(75), fractions=[0.9], random_state=seed) for seed in (0, 1)
+    )
+    assert (first.class_counts != second.class_counts).any()
+
+
+def test_step_without_two_classes_is_not_a_number():
+    with pytest.warns(UserWarning, match=r"At fractions \[0.7\] fewer than two"):
+        curve = _curve(Y[TRAIN].astype(float), fractions=[0.0, 0.7])
+    assert np.isnan(curve.macro_f1[1])
+    assert curve.class_balance[1] == 0
+
+
+def test_fractions_beyond_one_are_refused():
+    with pytest.raises(ValueError, match="wants numbers from 0 to 1"):
+        _curve(np.zeros(75), fractions=[1.1])
+
+
+def test_most_exposed_are_removed_and_the_rest_is_measured_again():
+    effect = onion_effect(WaKAScorer(3), X, Y, fraction=0.2)
+    scores = WaKAScorer(3).fit(X, Y).scores_
+    assert effect.removed.size == 30
+    assert scores[effect.removed].min() >= scores[effect.kept].max() - 1e-12
+    assert_array_equal(effect.before, scores[effect.kept])
+    again = WaKAScorer(3).fit(X[effect.kept], Y[effect.kept]).scores_
+    assert_array_equal(effect.after, again)
+    assert_allclose(effect.mean_change, (again - scores[effect.kept]).mean())
+
+
+def test_records_without_exposure_show_no_onion_effect():
+    # Measured on the shadows that picked them, those kept would rise by about 0.02.
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(600, 1))
+    attack = LiRAAttack(LogisticRegression(), n_shadows=24, random_state=0)
+    effect = onion_effect(attack, rows, rng.integers(0, 2, 600), fraction=0.3)
+    assert abs(effect.mean_change) < 4 * effect.mean_change_error
+
+
+def test_onion_effect_measures_what_a_forgetful_model_forgets():
+    labels = np.random.default_rng(0).permutation(Y)
+    attack = LiRAAttack(DecisionTreeClassifier(), n_shadows=12, random_state=0)
+    effect = onion_effect(attack, X, labels)
+    assert effect.kept.size == 135
+    assert effect.after.shape == effect.before.shape == (135,)

@@ -1,0 +1,111 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import wilcoxon
+
+from skpriv import LiRAAttack, LossAttack
+from skpriv.evaluation import records_at_risk, success_by_group
+from skpriv.evaluation._risk import _signed_rank_p_values
+
+
+def _attack(gaps, n_shadows=32, seed=0, **parameters):
+    rng = np.random.default_rng(seed)
+    membership = np.empty((n_shadows, gaps.size), dtype=bool)
+    membership[::2] = rng.random((n_shadows // 2, gaps.size)) < 0.5
+    membership[1::2] = ~membership[::2]
+    signals = rng.normal(size=membership.shape) + gaps * membership
+    return LiRAAttack.from_signals(signals, membership, **parameters)
+
+
+def test_success_of_a_group_is_the_mean_of_its_records():
+    gaps = np.repeat([0.0, 2.0], [30, 50])
+    attack = _attack(gaps)
+    groups = np.where(gaps > 0, "exposed", "safe")
+    result = success_by_group(attack, groups)
+    assert_array_equal(result.group, ["exposed", "safe"])
+    assert_array_equal(result.n_records, [50, 30])
+    expected = [attack.attack_success_[groups == g].mean() for g in result.group]
+    assert_allclose(result.attack_success, expected, rtol=1e-12)
+    assert result.low[0] > 0.7
+    assert result.low[1] < 0.5 < result.high[1]
+
+
+def test_correction_widens_the_intervals_and_is_named():
+    attack, groups = _attack(np.zeros(40)), np.arange(40) % 4
+    wide = success_by_group(attack, groups)
+    narrow = success_by_group(attack, groups, correction="none")
+    assert wide.correction == "bonferroni"
+    assert ((wide.high - wide.low) > (narrow.high - narrow.low)).all()
+    frame = success_by_group(attack, groups, as_frame=True)
+    assert list(frame.columns)[:3] == ["group", "n_records", "attack_success"]
+
+
+def test_group_intervals_hold_for_all_groups_at_once():
+    covered = []
+    for seed in range(150):
+        attack = _attack(np.zeros(40), n_shadows=16, seed=seed)
+        result = success_by_group(attack, np.arange(40) % 4)
+        covered.append(((result.low <= 0.5) & (result.high >= 0.5)).all())
+    assert np.mean(covered) > 0.95 - 3 * np.sqrt(0.95 * 0.05 / 150)
+
+
+def test_group_of_one_record_has_no_interval():
+    result = success_by_group(_attack(np.zeros(5)), [0, 1, 1, 1, 1])
+    assert np.isnan(result.low[0])
+    assert not np.isnan(result.low[1])
+
+
+def test_groups_want_an_online_attack():
+    with pytest.raises(ValueError, match="mode='offline'; success_by_group wants"):
+        success_by_group(_attack(np.zeros(5), mode="offline"), np.zeros(5))
+
+
+def test_exposed_records_are_listed_surest_first():
+    gaps = np.zeros(200)
+    gaps[[3, 50, 120]] = [3, 4, 5]
+    attack = _attack(gaps)
+    result = records_at_risk(attack)
+    assert set(result.records) == {3, 50, 120}
+    assert (np.diff(result.p_values[result.records]) >= 0).all()
+    side = attack.membership_[::2, 7]
+    pairs = attack.signals_[:, 7].reshape(-1, 2).astype(float)
+    differences = np.where(side, 1, -1) * (pairs[:, 0] - pairs[:, 1])
+    expected = wilcoxon(differences, alternative="greater").pvalue
+    assert_allclose(result.p_values[7], expected)
+
+
+@pytest.mark.parametrize("method", ["by", "bh"])
+def test_share_of_false_discoveries_is_kept(method):
+    shares = []
+    gaps = np.repeat([0.0, 1.5], [80, 20])
+    for seed in range(60):
+        records = records_at_risk(
+            _attack(gaps, seed=seed), fdr=0.2, method=method
+        ).records
+        shares.append((records < 80).mean() if records.size else 0.0)
+    assert np.mean(shares) < 0.2 + 3 * np.std(shares) / np.sqrt(60)
+
+
+@pytest.mark.parametrize(("levels", "method"), [(3, "approx"), (10**6, "exact")])
+def test_p_values_of_all_records_are_those_of_each(levels, method):
+    rng = np.random.default_rng(0)
+    differences = rng.integers(-levels, levels + 1, (20, 60)) / levels
+    differences[rng.random((20, 60)) < 0.1] = np.nan
+    p_values = _signed_rank_p_values(differences)
+    for column, values in enumerate(differences.T):
+        values = values[np.isfinite(values) & (values != 0)]
+        expected = wilcoxon(values, alternative="greater", method=method).pvalue
+        assert_allclose(p_values[column], expected, rtol=1e-12)
+
+
+def test_signals_that_do_not_differ_put_nobody_at_risk():
+    membership = np.tile([[True], [False]], (8, 3))
+    attack = LiRAAttack.from_signals(np.ones((16, 3)), membership)
+    result = records_at_risk(attack)
+    assert_array_equal(result.p_values, 1.0)
+    assert result.records.size == 0
+
+
+def test_attack_without_shadows_is_refused():
+    with pytest.raises(ValueError, match="without signals_ and membership_"):
+        records_at_risk(LossAttack())
