@@ -8,18 +8,21 @@ import sys
 import skpriv
 from skpriv.utils._text import printable
 
+MODELS = ("logistic", "ridge", "knn")
+
 _FAULT = 2
 _INTERRUPTED = 130
 
 _AUDIT = """\
-Score every record of a table by how much a k-nearest-neighbour model of its label
-exposes it, and print the most exposed ones. Higher is more exposed, in every score.
+Score every record of a table by how much a model of its label exposes it, and print
+the most exposed ones. Higher is more exposed, in every score.
 """
 
 _AUDIT_EXAMPLES = """\
 examples:
   skpriv audit
   skpriv audit people.csv --label income
+  skpriv audit people.csv --label income --model knn -k 10
   skpriv audit people.parquet --label income --drop name --scores scores.csv
 
 The exit code is 0 when the audit is done, 2 when it cannot be done (one line says why,
@@ -96,7 +99,7 @@ def _add_audit_options(audit):
     audit.add_argument(
         "--label",
         metavar="COL",
-        help="the column that the model predicts; it must hold classes (needed with "
+        help="the column that the model predicts: classes, or a quantity (needed with "
         "FILE)",
     )
     audit.add_argument(
@@ -107,12 +110,22 @@ def _add_audit_options(audit):
         help="a column to leave out; may be given several times",
     )
     audit.add_argument(
+        "--model",
+        choices=MODELS,
+        help="the model to audit. logistic: logistic regression, the default for "
+        "classes, with the leverage of every record and the predicted success of an "
+        "attack on it. ridge: ridge regression, the default for a quantity, or ridge "
+        "classifier, with the leverage. Both come with the scores of knn: k-nearest "
+        "neighbours, of classes",
+    )
+    audit.add_argument(
         "-k",
         "--neighbors",
         metavar="K",
         type=_whole_number,
         default=5,
-        help="how many nearest neighbours vote in the model (default: %(default)s)",
+        help="how many nearest neighbours vote, in the scores that are about "
+        "neighbours (default: %(default)s)",
     )
     audit.add_argument(
         "--top",
@@ -163,18 +176,9 @@ def _audit_table(options):
     outputs = [path for path in (options.scores, options.json) if path is not None]
     with report.OutputFiles(outputs, inputs) as files:
         encoded, source = _load(options)
-        scorers = {
-            name: spec.make(options.neighbors, len(encoded.y)).fit(encoded.X, encoded.y)
-            for name, spec in report.SCORERS.items()
-        }
-        summary = report.summarise(
-            scorers,
-            encoded,
-            source=source,
-            n_neighbors=options.neighbors,
-            n_top=options.top,
-            specs=report.SCORERS,
-        )
+        model = _choose_model(options.model, encoded)
+        audit = report.fit_audit(model, encoded, options.neighbors)
+        summary = report.summarise(audit, encoded, source=source, n_top=options.top)
         if options.scores is not None:
             files.write(options.scores, report.to_scores_csv(summary))
         if options.json is not None:
@@ -199,6 +203,20 @@ def _load(options):
         label = datasets.DEFAULT_LABEL if options.label is None else options.label
         source = "breast cancer data, bundled with scikit-learn"
     return datasets.encode_table(table, label, options.drop), source
+
+
+def _choose_model(name, encoded):
+    from skpriv import datasets, report
+
+    model = report.choose_model(name, encoded.task)
+    if model is None:
+        fitting = [n for n in MODELS if report.choose_model(n, encoded.task)]
+        raise datasets.TableError(
+            f"label column {encoded.label!r} is a quantity, and --model {name} needs "
+            f"classes; take --model {' or '.join(fitting)}, or cut the label into "
+            "ranges first, for example with pandas.cut"
+        )
+    return model
 
 
 def _print(text, prog):

@@ -1,4 +1,5 @@
 import csv
+import dataclasses
 import json
 import os
 import signal
@@ -8,6 +9,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import skpriv
 from skpriv import cli, datasets, report
@@ -57,8 +59,8 @@ def test_audit_of_the_bundled_data_prints_a_report(capsys):
     out, err = capsys.readouterr()
     assert err == ""
     assert "569 records" in out
-    for scorer in report.SCORERS.values():
-        assert scorer.title in out
+    for scorer in report.choose_model(None, "classification").scorers.values():
+        assert f"  {scorer.title}: " in out
     assert "Higher is more exposed" in out
 
 
@@ -74,7 +76,8 @@ def test_audit_of_a_file_agrees_in_all_its_outputs(people, capsys, tmp_path):
     out = capsys.readouterr().out
     rows, found = read_csv(scores), json.loads(summary.read_text())
     assert len(rows) == found["data"]["records"] == 120
-    assert found["model"]["n_neighbors"] == 3
+    assert found["model"]["name"].startswith("logistic regression")
+    assert found["neighbors"]["n_neighbors"] == 3
     assert found["skpriv"] == skpriv.__version__
     by_name = {column["name"]: column for column in found["data"]["columns"]}
     assert list(by_name) == ["id", "age"]
@@ -82,27 +85,75 @@ def test_audit_of_a_file_agrees_in_all_its_outputs(people, capsys, tmp_path):
 
     labels = pd.read_csv(people)["income"]
     assert [row["label"] for row in rows] == labels.tolist()
-    waka = np.array([float(row["waka"]) for row in rows])
+    leverage = np.array([float(row["leverage"]) for row in rows])
+    assert found["model"]["effective_parameters"] == pytest.approx(leverage.sum())
     top = found["most_exposed"]
     assert len(top) == 4
-    assert [t["waka"] for t in top] == sorted(waka, reverse=True)[:4]
+    assert [t["leverage"] for t in top] == sorted(leverage, reverse=True)[:4]
     for entry in top:
         assert rows[entry["record"] - 1]["label"] == entry["label"]
-        assert waka[entry["record"] - 1] == entry["waka"]
+        assert leverage[entry["record"] - 1] == entry["leverage"]
         assert any(
             line.split()[:2] == [str(entry["record"]), entry["label"]]
             for line in out.splitlines()
         )
 
 
-def test_scores_are_those_of_the_estimators(people, tmp_path):
+OF_NEIGHBORS = ["waka", "knn_shapley", "knn_leave_one_out"]
+
+
+@pytest.mark.parametrize(
+    ("model", "scores"),
+    [
+        ("logistic", ["leverage", "attack_power", *OF_NEIGHBORS]),
+        ("ridge", ["leverage", *OF_NEIGHBORS]),
+        ("knn", OF_NEIGHBORS),
+    ],
+)
+def test_scores_are_those_of_the_model(people, tmp_path, model, scores):
     path = tmp_path / "scores.csv"
-    cli.main(["audit", str(people), "--label", "income", "--scores", str(path)])
+    arguments = ["audit", str(people), "--label", "income", "--model", model]
+    assert cli.main([*arguments, "--scores", str(path)]) == 0
+    rows = read_csv(path)
+    columns = [column for name in scores for column in (name, f"{name}_percentile")]
+    assert list(rows[0]) == ["record", "label", *columns, "like_neighbors"]
     encoded = datasets.encode_table(datasets.read_table(people), "income")
     expected = skpriv.WaKAScorer(n_neighbors=5).fit(encoded.X, encoded.y).scores_
-    found = [float(row["waka"]) for row in read_csv(path)]
+    found = [float(row["waka"]) for row in rows]
     np.testing.assert_array_equal(found, expected)
-    assert list(read_csv(path)[0])[::2][1:4] == list(report.SCORERS)
+
+
+def test_default_model_of_classes_is_logistic_regression(capsys):
+    found = []
+    for arguments in (["audit"], ["audit", "--model", "logistic"]):
+        assert cli.main(arguments) == 0
+        found.append(capsys.readouterr().out)
+    assert "Model    logistic regression" in found[0]
+    assert found[0] == found[1]
+
+
+def test_default_model_of_a_quantity_is_ridge_regression(capsys, tmp_path):
+    scores, summary = tmp_path / "scores.csv", tmp_path / "report.json"
+    outputs = ["--scores", str(scores), "--json", str(summary)]
+    assert cli.main(["audit", "--label", "mean area", *outputs]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert "Model    ridge regression" in out
+    rows, found = read_csv(scores), json.loads(read(summary))
+    assert [n for n in rows[0] if "percentile" not in n][2:] == [
+        "leverage",
+        "knn_shapley",
+    ]
+    area = datasets.load_default_table()["mean area"]
+    assert [float(row["label"]) for row in rows] == area.tolist()
+    quantity = {"minimum": area.min(), "maximum": area.max()}
+    assert found["data"]["quantity"] == quantity
+    assert found["data"]["classes"] is None
+    assert 0.9 < found["model"]["r2"] < 1
+
+
+def test_models_of_the_command_are_those_of_the_report():
+    assert tuple(report.MODELS) == cli.MODELS
 
 
 def test_parquet_and_csv_give_the_same_scores(people, tmp_path):
@@ -125,8 +176,66 @@ def test_order_of_rows_does_not_matter(people, tmp_path):
         path, out = tmp_path / f"{name}.csv", tmp_path / f"{name}.out"
         rows.drop(columns="id").to_csv(path, index=False)
         cli.main(["audit", str(path), "--label", "income", "--scores", str(out)])
-        found.append(pd.read_csv(out)[list(report.SCORERS)].to_numpy())
-    np.testing.assert_allclose(found[1], found[0][order], atol=1e-12)
+        found.append(pd.read_csv(out))
+    scores = list(report.choose_model(None, "classification").scorers)
+    np.testing.assert_allclose(
+        found[1][scores],
+        found[0][scores].iloc[order],
+        rtol=1e-7,  # the model is fitted to a gradient of 1e-8
+        atol=1e-12,
+    )
+
+
+@pytest.mark.parametrize("model", cli.MODELS)
+@pytest.mark.parametrize(
+    "content",
+    [
+        "a,b,y\n1,x,0\n2,z,1\n3,x,1\n",
+        "a,y\n1,u\n2,v\n",
+        "a,y\n1,u\n1,v\n2,u\n2,v\n",
+        "a,y\n" + "".join(f"{i % 7},{'u' if i else 'v'}\n" for i in range(30)),
+    ],
+    ids=["three records", "a record a class", "contradictions", "one exception"],
+)
+def test_few_records_are_an_audit(content, model, tmp_path, capsys):
+    path, scores = tmp_path / "t.csv", tmp_path / "scores.csv"
+    path.write_text(content)
+    arguments = ["audit", str(path), "--label", "y", "--model", model]
+    assert cli.main([*arguments, "--scores", str(scores)]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert "NaN" not in out
+    assert len(read_csv(scores)) == content.count("\n") - 1
+
+
+def test_few_records_with_a_quantity_are_an_audit(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n1,2\n2,3.5\n3,1\n")
+    assert cli.main(["audit", str(path), "--label", "y"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert "NaN" not in out
+
+
+def test_scores_that_cannot_be_trusted_are_said_to_be_missing(
+    capsys, tmp_path, monkeypatch
+):
+    def make(n_features, n_classes):
+        return LogisticRegression(C=1e9, max_iter=1)
+
+    model = report.choose_model("logistic", "classification")
+    hasty = dataclasses.replace(model, make=make)
+    monkeypatch.setitem(report.MODELS["logistic"], "classification", hasty)
+    scores, summary = tmp_path / "scores.csv", tmp_path / "report.json"
+    outputs = ["--scores", str(scores), "--json", str(summary)]
+    assert cli.main(["audit", *outputs]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    found = json.loads(read(summary))
+    missing = found["scores"]["leverage"]["missing"]
+    assert missing == found["model"]["not_converged"] > 0
+    assert f"It has not converged for {missing:,} records." in " ".join(out.split())
+    assert sum(row["leverage"] == "" for row in read_csv(scores)) == missing
 
 
 def test_more_neighbours_than_records_is_an_audit(people, capsys):
@@ -140,7 +249,7 @@ def test_more_neighbours_than_records_is_an_audit(people, capsys):
         ([], "COMMAND"),
         (["adit"], "invalid choice: 'adit'"),
         (["audit", "--label"], "--label: expected one argument"),
-        (["audit", "--model", "knn"], "unrecognized arguments: --model"),
+        (["audit", "--model", "svm"], "--model: invalid choice: 'svm'"),
         (["audit", "--lab", "target"], "audit: error: unrecognized arguments: --lab"),
         (["audit", "-k", "0"], "--neighbors: '0' is not a whole number from 1"),
         (["audit", "-k", "2.5"], "--neighbors: '2.5' is not a whole number"),
@@ -148,7 +257,14 @@ def test_more_neighbours_than_records_is_an_audit(people, capsys):
         (["audit", "--top", "-3"], "--top"),
         (["audit", "--label", "diagnosys"], "did you mean 'diagnosis'?"),
         (["audit", "--drop", "mean raduis"], "did you mean 'mean radius'"),
-        (["audit", "--label", "mean area"], "'mean area' is a quantity"),
+        (
+            ["audit", "--label", "mean area", "--model", "knn"],
+            "'mean area' is a quantity, and --model knn needs classes",
+        ),
+        (
+            ["audit", "--label", "mean area", "--model", "logistic"],
+            "take --model ridge",
+        ),
         (["audit", "missing.csv", "--label", "y"], "missing.csv: cannot be read: No"),
         (["audit", "people.xlsx", "--label", "y"], "must end in one of .csv"),
         (["audit", "--json", "no/such/folder.json"], "there is no folder 'no/such'"),
@@ -176,12 +292,12 @@ GOOD = "a,b,y\n1,x,0\n2,z,1\n3,x,1\n"
         (b"\x1f\x8b\x08junk", "is not UTF-8"),
         (b"a,a,y\n1,2,0\n3,4,1\n", "'a' is there more than once"),
         (b"a,b\n1,2\n3,4\n", "no column 'y'"),
-        (b"a,y\n1,0\n2,0\n", "one class only, '0'"),
+        (b"a,y\n1,0\n2,0\n", "one value only, '0'"),
         (b"a,y\n1,0\n2,\n3,1\n", "no value in 1 records (the first is record 2)"),
         (b"a,y\n1,0\n1,1\n1,1\n", "'a' is constant"),
         (b"y\n0\n1\n1\n", "no column but the label"),
         (b"a,y\n1,0\ninf,1\n3,1\n", "infinite"),
-        (b"a,y\n" + b"".join(b"1,%d.5\n" % i for i in range(40)), "pandas.cut"),
+        (b"a,y\n1,u\n2,v\n3,w\n", "3 different values in 3 records"),
         (b'a,y\n1,"0\n', "is not a CSV file"),
         (b"a,y\n1,0,7\n2,1,8\n", "more values than there are column names"),
         (b'"a\nb",Y\n1,0\n', "no column 'y'"),
@@ -267,11 +383,12 @@ def test_disk_that_fills_is_one_line_and_leaves_old_files(
 def test_lack_of_memory_or_of_a_package_is_one_line(
     error, fault, people, capsys, monkeypatch
 ):
-    def fail(n_neighbors, n_records):
+    def fail(model, n_neighbors, n_records):
         raise error
 
     failing = report.AuditScorer("WaKA", "nothing", fail)
-    monkeypatch.setitem(report.SCORERS, "waka", failing)
+    model = report.choose_model(None, "classification")
+    monkeypatch.setitem(model.scorers, "waka", failing)
     code = cli.main(["audit", str(people), "--label", "income"])
     assert_one_line_fault(capsys, fault, code)
 
@@ -295,8 +412,10 @@ def test_help_explains_every_option(capsys):
         cli.main(["audit", "--help"])
     assert stop.value.code == 0
     text = " ".join(capsys.readouterr().out.split())
-    for option in ("FILE", "--label", "--drop", "-k", "--top", "--scores", "--json"):
+    for option in ("FILE", "--label", "--drop", "--top", "--scores", "--json"):
         assert option in text
+    assert "-k" in text
+    assert "--model {logistic,ridge,knn}" in text
     assert "Higher is more exposed" in text
     assert "(default: 5)" in text
     assert "The exit code is 0" in text

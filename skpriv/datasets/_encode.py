@@ -10,7 +10,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 
 from skpriv.datasets._columns import MAX_CATEGORIES, MISSING, Column, describe_columns
 from skpriv.datasets._errors import TableError, check_column
-from skpriv.datasets._label import class_codes
+from skpriv.datasets._label import label_values
 from skpriv.utils._optional import import_optional
 
 
@@ -21,9 +21,10 @@ class EncodedTable:
     Attributes
     ----------
     X : ndarray of shape (n_records, n_features), dtype float64
-    y : ndarray of shape (n_records,), dtype intp
-        The class of each record, a place in `classes`.
-    classes : list of str
+    y : ndarray of shape (n_records,), dtype intp or float64
+        The class of each record, a place in `classes`, or the quantity.
+    classes : list of str or None
+        Their names; None if the label is a quantity.
     label : str
         The name of the label column.
     columns : list of Column
@@ -34,20 +35,25 @@ class EncodedTable:
 
     X: np.ndarray
     y: np.ndarray
-    classes: list[str]
+    classes: list[str] | None
     label: str
     columns: list[Column]
     encoder: ColumnTransformer
 
+    @property
+    def task(self):
+        """What the label asks of a model: "classification" or "regression"."""
+        return "regression" if self.classes is None else "classification"
+
 
 def encode_table(table, label, drop=()):
-    """Part a table into features and classes.
+    """Part a table into features and labels.
 
     Parameters
     ----------
     table : DataFrame of shape (n_records, n_columns)
     label : str
-        The column of the classes.
+        The column of the classes, or of a quantity.
     drop : sequence of str, default=()
         Columns to leave out.
 
@@ -58,15 +64,15 @@ def encode_table(table, label, drop=()):
     Raises
     ------
     TableError
-        If a column is not there, the label is no set of classes, or no other column
-        says anything.
+        If a column is not there, the label can be no label, or no other column says
+        anything.
     """
     names = list(table.columns)
     for name in (label, *drop):
         check_column(name, names)
     if label in drop:
         raise TableError(f"the label column {label!r} cannot be left out")
-    y, classes = class_codes(table[label])
+    y, classes = label_values(table[label])
     features = table.drop(columns=[label, *drop])
     columns = describe_columns(features)
     used = [column for column in columns if column.left_out is None]

@@ -1,4 +1,4 @@
-"""Turn a label column into classes."""
+"""Tell whether a label column holds classes or a quantity, and turn it into numbers."""
 
 import numpy as np
 
@@ -11,8 +11,11 @@ _MOST_FRACTIONS = 20
 _MOST_WHOLE_NUMBERS = 100
 
 
-def class_codes(column):
-    """Turn a label column into classes and their codes.
+def label_values(column):
+    """Turn a label column into classes and their codes, or into a quantity.
+
+    Numbers are a quantity where more than 100 of them differ (more than 20 if some
+    are no whole numbers), or more than half of the records have one of their own.
 
     Parameters
     ----------
@@ -20,16 +23,16 @@ def class_codes(column):
 
     Returns
     -------
-    codes : ndarray of shape (n_records,), dtype intp
-        The class of each record.
-    classes : list of str
-        The names of the classes, in the order of their values.
+    values : ndarray of shape (n_records,), dtype intp or float64
+        The class of each record, or the quantity.
+    classes : list of str or None
+        The names of the classes, in the order of their values; None: a quantity.
 
     Raises
     ------
     TableError
-        If a label is missing, there is one class only, or the column is no set of
-        classes: a quantity, or a value of its own for more than half of the records.
+        If a label is missing, all are the same, or they are text of which more than
+        half of the records have a value of their own.
     """
     types = import_optional("pandas", extra="report").api.types
     name = column.name
@@ -42,16 +45,18 @@ def class_codes(column):
     is_number = types.is_numeric_dtype(column) and not types.is_bool_dtype(column)
     if is_number:
         values = finite_numbers(name, column.reset_index(drop=True)).to_numpy()
-        _check_not_quantity(name, values)
     else:
         values = column.astype(object).map(str).to_numpy(dtype=str)
     classes, codes = np.unique(values, return_inverse=True)
     if len(classes) == 1:
         raise TableError(
-            f"label column {name!r} has one class only, {_name(classes[0])!r}; "
+            f"label column {name!r} has one value only, {_name(classes[0])!r}; "
             "an audit needs at least two"
         )
-    if len(classes) > max(2, len(column) / 2):
+    hardly_classes = len(classes) > max(2, len(column) / 2)
+    if is_number and (hardly_classes or len(classes) > _most_classes(classes)):
+        return values, None
+    if hardly_classes:
         raise TableError(
             f"label column {name!r} has {len(classes)} different values in "
             f"{len(column)} records, which are hardly classes; name another column"
@@ -59,15 +64,9 @@ def class_codes(column):
     return codes.astype(np.intp), [_name(value) for value in classes]
 
 
-def _check_not_quantity(name, values):
-    n_distinct = len(np.unique(values))
-    whole = bool((values % 1 == 0).all())
-    if n_distinct > (_MOST_WHOLE_NUMBERS if whole else _MOST_FRACTIONS):
-        raise TableError(
-            f"label column {name!r} is a quantity ({n_distinct} different numbers), "
-            "and an audit needs classes; cut it into a few ranges first, for example "
-            "with pandas.cut"
-        )
+def _most_classes(numbers):
+    whole = bool((numbers % 1 == 0).all())
+    return _MOST_WHOLE_NUMBERS if whole else _MOST_FRACTIONS
 
 
 def _name(value):

@@ -1,75 +1,103 @@
-"""Fitted scorers and their data, summed up in plain numbers and words."""
+"""An audit and its data, summed up in plain numbers and words."""
 
 import numpy as np
 from scipy.stats import rankdata
-from sklearn.neighbors import NearestNeighbors
 
 import skpriv
+from skpriv.report._models import labels_for_models, quiet_about_convergence
+from skpriv.report._prediction import (
+    average_neighbors,
+    classify_by_neighbors,
+    predict_left_out,
+)
 
 _TOP_SHARES = (0.01, 0.1)
+# Below zero by less than this, a score is zero but for rounding.
+_ROUNDING = 1e-12
 
 
-def summarise(scorers, encoded, *, source, n_neighbors, n_top, specs):
+def summarise(audit, encoded, *, source, n_top):
     """Sum an audit up.
 
     Parameters
     ----------
-    scorers : dict of str to fitted scorer
-        The scores to report, in the order that ranks the records.
+    audit : Audit
     encoded : EncodedTable
-        What they were fitted on.
+        What its model and scores were fitted on.
     source : str
         Where the table is from, for people.
-    n_neighbors : int
-        The k of the audited k-NN.
     n_top : int
         How many of the most exposed records to list.
-    specs : dict of str to AuditScorer
-        Titles and meanings of the scores.
 
     Returns
     -------
     report : dict
-        Built of dict, list, str, int, float, bool and None alone:
+        Built of dict, list, str, int, float, bool and None alone, None standing for
+        what is not known:
 
         - "skpriv": the version;
-        - "data": source, size, label, classes, and how each column was encoded;
+        - "data": source, size, label, and how each column was encoded;
         - "model": the audited model, and how well it predicts records left out;
+        - "neighbors": the same of the nearest neighbours that some of the scores are
+          about; None if they are the audited model, or there is no such score;
         - "scores": for each score its meaning, distribution, and shares by class;
-        - "most_exposed": the top records, most exposed first;
+        - "too_slow": titles of the scores left out, as there are too many records;
+        - "most_exposed": the top records, most exposed first, those without a score
+          last;
         - "records": every record in the order of the file, as columns.
     """
-    classes, y = encoded.classes, encoded.y
-    values = {name: scorer.scores_ for name, scorer in scorers.items()}
-    predicted, agreement = predict_left_out(encoded.X, y, n_neighbors)
-    records = {
-        "record": list(range(1, len(y) + 1)),
-        "label": [classes[code] for code in y],
-    }
-    for name, scores in values.items():
-        records[name] = scores.tolist()
-        records[f"{name}_percentile"] = percentiles(scores).tolist()
-    records["like_neighbors"] = agreement.tolist()
-    order = np.lexsort(tuple(-scores for scores in reversed(values.values())))
+    values = {name: scorer.scores_ for name, scorer in audit.scorers.items()}
+    specs = audit.model.scorers
+    neighbors = agreement = None
+    if any(specs[name].about == "neighbors" for name in values):
+        neighbors, agreement = _describe_neighbors(audit, encoded)
+    if audit.estimator is not None:
+        model = _describe_model(audit, encoded)
+    else:
+        model, neighbors = neighbors, None
+    records = _describe_records(values, agreement, encoded)
     return {
         "skpriv": skpriv.__version__,
         "data": _describe_data(encoded, source),
-        "model": _describe_model(y, predicted, n_neighbors, classes),
+        "model": model,
+        "neighbors": neighbors,
         "scores": {
             name: {
                 "title": specs[name].title,
                 "meaning": specs[name].meaning,
-                "error_bound": float(getattr(scorers[name], "truncation_bound_", 0.0)),
-                **describe_scores(scores, y, classes),
+                "about": specs[name].about,
+                "error_bound": float(
+                    getattr(audit.scorers[name], "truncation_bound_", 0.0)
+                ),
+                **describe_scores(scores, encoded, specs[name].unexposed),
             }
             for name, scores in values.items()
         },
+        "too_slow": [
+            spec.title for name, spec in specs.items() if name not in audit.scorers
+        ],
         "most_exposed": [
             {name: column[row] for name, column in records.items()}
-            for row in order[:n_top]
+            for row in rank(values.values())[:n_top]
         ],
         "records": records,
     }
+
+
+def rank(scores):
+    """Put records in order, most exposed first.
+
+    Parameters
+    ----------
+    scores : iterable of ndarray of shape (n_records,)
+        Each decides between records that are equal by those before it. NaN is last.
+
+    Returns
+    -------
+    order : ndarray of shape (n_records,)
+    """
+    keys = [np.where(np.isnan(column), np.inf, -column) for column in scores]
+    return np.lexsort(keys[::-1])
 
 
 def percentiles(scores):
@@ -82,85 +110,77 @@ def percentiles(scores):
     Returns
     -------
     percentiles : ndarray of shape (n_records,)
-        Between 0 and 100.
+        Between 0 and 100. Records without a score (NaN) have none, and do not count.
     """
-    return 100 * (rankdata(scores) - 0.5) / len(scores)
+    known = ~np.isnan(scores)
+    shares = np.full(len(scores), np.nan)
+    shares[known] = 100 * (rankdata(scores[known]) - 0.5) / max(1, known.sum())
+    return shares
 
 
-def predict_left_out(X, y, n_neighbors):
-    """Predict each record by its nearest neighbours, itself left out.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_records, n_features)
-    y : ndarray of shape (n_records,), dtype int
-        Classes, numbered from 0.
-    n_neighbors : int
-        Where there are not as many others, all of them vote.
-
-    Returns
-    -------
-    predicted : ndarray of shape (n_records,)
-        The most frequent class among the neighbours, of equally frequent ones the
-        first.
-    agreement : ndarray of shape (n_records,)
-        The share of the neighbours that have the record's class.
-    """
-    n_voters = min(n_neighbors, len(y) - 1)
-    voters = NearestNeighbors(n_neighbors=n_voters).fit(X).kneighbors()[1]
-    votes = np.zeros((len(y), y.max() + 1), dtype=np.intp)
-    for nearest in voters.T:
-        votes[np.arange(len(y)), y[nearest]] += 1
-    return votes.argmax(axis=1), votes[np.arange(len(y)), y] / n_voters
-
-
-def describe_scores(scores, y, classes):
+def describe_scores(scores, encoded, unexposed=0.0):
     """Sum up how a score is spread over the records and the classes.
 
     Parameters
     ----------
     scores : ndarray of shape (n_records,)
-        Not negative.
-    y : ndarray of shape (n_records,), dtype int
-    classes : list of str
+        Records without a score (NaN) are counted, and otherwise left aside.
+    encoded : EncodedTable
+        Their labels.
+    unexposed : float, default=0.0
+        The score of a record that is not exposed at all: where exposure begins.
 
     Returns
     -------
     description : dict
-        "distribution": minimum, quartiles, mean, maximum and the share of zeros;
-        "top_shares": the part of the sum of all scores that the top 1 % and 10 % of
-        the records carry; "by_class": the number of records of each class, their mean,
-        and their parts of the records, of the sum, and of the top 10 %. A part of a
-        sum that is zero is None.
+        "missing": how many records have no score; "distribution": minimum, quartiles,
+        mean, maximum and the share of records not exposed at all; "top_shares": the
+        part of the sum of all exposure that the top 1 % and 10 % of the records carry;
+        "by_class": the number of records of each class, their mean, and their parts of
+        the records and of the sum; None for a quantity. A part of a sum that is zero,
+        or has negative terms, is None.
     """
-    quartiles = np.quantile(scores, [0, 0.25, 0.5, 0.75, 1])
-    names = ("minimum", "lower_quartile", "median", "upper_quartile", "maximum")
-    descending = np.sort(scores)[::-1]
-    total = descending.sum()
+    known = ~np.isnan(scores)
+    exposure = np.where(known, scores - unexposed, 0)
+    descending = np.sort(exposure[known])[::-1]
+    total = exposure.sum() if (exposure >= -_ROUNDING).all() else 0.0
     top_shares = {}
     for share in _TOP_SHARES:
-        n_top = max(1, round(share * len(scores)))
+        n_top = max(1, round(share * len(descending)))
         top_shares[f"{share:.0%}"] = _part(descending[:n_top].sum(), total)
+    by_class = None
+    if encoded.classes is not None:
+        by_class = {
+            label: _describe_class(encoded.y == code, scores, exposure, total)
+            for code, label in enumerate(encoded.classes)
+        }
     return {
-        "distribution": {
-            **dict(zip(names, quartiles.tolist(), strict=True)),
-            "mean": float(scores.mean()),
-            "zeros": float((scores == 0).mean()),
-        },
+        "missing": int((~known).sum()),
+        "distribution": _describe_distribution(scores[known], unexposed),
         "top_shares": top_shares,
-        "by_class": {
-            label: _describe_class(scores[y == code], scores, total)
-            for code, label in enumerate(classes)
-        },
+        "by_class": by_class,
     }
 
 
-def _describe_class(members, scores, total):
+def _describe_distribution(scores, unexposed):
+    names = ("minimum", "lower_quartile", "median", "upper_quartile", "maximum")
+    if not scores.size:
+        return dict.fromkeys((*names, "mean", "unexposed"))
+    quartiles = np.quantile(scores, [0, 0.25, 0.5, 0.75, 1])
     return {
-        "records": len(members),
-        "mean": float(members.mean()),
-        "part_of_records": len(members) / len(scores),
-        "part_of_sum": _part(members.sum(), total),
+        **dict(zip(names, quartiles.tolist(), strict=True)),
+        "mean": float(scores.mean()),
+        "unexposed": float((scores == unexposed).mean()),
+    }
+
+
+def _describe_class(members, scores, exposure, total):
+    known = members & ~np.isnan(scores)
+    return {
+        "records": int(members.sum()),
+        "mean": float(scores[known].mean()) if known.any() else None,
+        "part_of_records": float(members.mean()),
+        "part_of_sum": _part(exposure[members].sum(), total),
     }
 
 
@@ -168,24 +188,83 @@ def _part(amount, total):
     return float(amount / total) if total > 0 else None
 
 
+def _describe_records(values, agreement, encoded):
+    y, classes = encoded.y, encoded.classes
+    records = {
+        "record": list(range(1, len(y) + 1)),
+        "label": y.tolist() if classes is None else [classes[code] for code in y],
+    }
+    for name, scores in values.items():
+        records[name] = _plain(scores)
+        records[f"{name}_percentile"] = _plain(percentiles(scores))
+    if agreement is not None:
+        records["like_neighbors"] = agreement.tolist()
+    return records
+
+
+def _plain(numbers):
+    return [None if np.isnan(number) else float(number) for number in numbers]
+
+
 def _describe_data(encoded, source):
-    counts = np.bincount(encoded.y)
-    return {
+    data = {
         "source": source,
         "records": len(encoded.y),
         "label": encoded.label,
-        "classes": dict(zip(encoded.classes, counts.tolist(), strict=True)),
+        "classes": None,
+        "quantity": None,
         "features": encoded.X.shape[1],
         "columns": [vars(column).copy() for column in encoded.columns],
     }
+    if encoded.classes is not None:
+        counts = np.bincount(encoded.y).tolist()
+        data["classes"] = dict(zip(encoded.classes, counts, strict=True))
+    else:
+        data["quantity"] = {
+            name: float(getattr(encoded.y, method)())
+            for name, method in [("minimum", "min"), ("maximum", "max")]
+        }
+    return data
 
 
-def _describe_model(y, predicted, n_neighbors, classes):
+def _describe_model(audit, encoded):
+    X, y = encoded.X, labels_for_models(encoded)
+    with quiet_about_convergence():
+        predicted = predict_left_out(audit.estimator, X, y)
+    leverage = audit.scorers["leverage"]
+    return {
+        "name": audit.model.title,
+        "n_neighbors": None,
+        "left_out": "a fifth of the records",
+        "effective_parameters": _plain([leverage.effective_parameters_])[0],
+        "not_converged": int((~leverage.converged_).sum()),
+        **_describe_predictions(predicted, y, encoded.classes),
+    }
+
+
+def _describe_neighbors(audit, encoded):
+    X, y = encoded.X, labels_for_models(encoded)
+    agreement = None
+    if encoded.classes is None:
+        predicted = average_neighbors(X, y, audit.n_neighbors)
+    else:
+        predicted, agreement = classify_by_neighbors(X, y, audit.n_neighbors)
+    description = {
+        "name": "k-nearest neighbours",
+        "n_neighbors": audit.n_neighbors,
+        "left_out": "each record",
+        **_describe_predictions(predicted, y, encoded.classes),
+    }
+    return description, agreement
+
+
+def _describe_predictions(predicted, y, classes):
+    if classes is None:
+        missed = ((y - predicted) ** 2).sum() / ((y - y.mean()) ** 2).sum()
+        return {"r2": float(1 - missed)}
     right = predicted == y
     counts = np.bincount(y)
     return {
-        "name": "k-nearest neighbours",
-        "n_neighbors": n_neighbors,
         "accuracy": float(right.mean()),
         "accuracy_by_class": {
             label: float(right[y == code].mean()) for code, label in enumerate(classes)

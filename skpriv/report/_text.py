@@ -1,13 +1,15 @@
 """A report as text for a terminal."""
 
 from collections import Counter
-from textwrap import fill
+from textwrap import fill, wrap
 
 from skpriv.utils._text import printable
 
 _WIDTH = 88
 _EXACT = 1e-9  # of scores that are shown with four digits
 _WIDEST_CELL = 24
+_WIDEST_HEADING = 9
+_MOST_SCORES_WITH_PERCENTILES = 3
 _KINDS = {
     "number": ("number", "numbers"),
     "category": ("category", "categories"),
@@ -27,33 +29,38 @@ def format_report(report):
     Returns
     -------
     text : str
-        At most 88 characters wide, unless there are more than three scores.
+        At most 88 characters wide, for up to five scores.
     """
     sections = [
         _format_data(report["data"]),
-        _format_model(report["model"]),
+        _format_models(report),
         _format_most_exposed(report),
         _format_spread(report["scores"]),
         _format_classes(report["scores"]),
-        _format_meanings(report["scores"]),
+        _format_meanings(report),
     ]
-    return "\n\n".join(sections) + "\n"
+    return "\n\n".join(filter(None, sections)) + "\n"
 
 
 def _format_data(data):
+    lines = [
+        _paragraph("Data    ", f"{data['source']}: {data['records']:,} records"),
+        _paragraph("Label   ", f"{data['label']}: {_describe_label(data)}"),
+        _paragraph("Features", _describe_encoding(data)),
+    ]
+    return "\n".join(lines)
+
+
+def _describe_label(data):
+    if data["classes"] is None:
+        quantity = data["quantity"]
+        return f"from {quantity['minimum']:.6g} to {quantity['maximum']:.6g}"
     counts = data["classes"]
     classes = ", ".join(
         f"{_cell(label)} {count:,} ({count / data['records']:.1%})"
         for label, count in list(counts.items())[:6]
     )
-    if len(counts) > 6:
-        classes += f", and {len(counts) - 6} more"
-    lines = [
-        _paragraph("Data    ", f"{data['source']}: {data['records']:,} records"),
-        _paragraph("Label   ", f"{data['label']}: {classes}"),
-        _paragraph("Features", _describe_encoding(data)),
-    ]
-    return "\n".join(lines)
+    return classes + (f", and {len(counts) - 6} more" if len(counts) > 6 else "")
 
 
 def _describe_encoding(data):
@@ -80,40 +87,89 @@ def _list(names):
     return shown + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
-def _format_model(model):
-    return _paragraph(
-        "Model   ",
-        f"{model['name']}, k = {model['n_neighbors']}. With each record left out in "
-        f"turn, it gets {model['accuracy']:.1%} of the labels right; always answering "
-        f"{_cell(model['most_frequent_class'])} would get "
-        f"{model['part_of_most_frequent_class']:.1%}.",
-    )
+def _format_models(report):
+    model, neighbors = report["model"], report["neighbors"]
+    text = f"{_name(model)}. With {model['left_out']} left out in turn, {_right(model)}"
+    if "most_frequent_class" in model:
+        text += (
+            f"; always answering {_cell(model['most_frequent_class'])} would get "
+            f"{model['part_of_most_frequent_class']:.1%}"
+        )
+    lines = [_paragraph("Model   ", " ".join([f"{text}.", *_describe_fit(model)]))]
+    if neighbors is not None:
+        scores = report["scores"].values()
+        titles = [score["title"] for score in scores if score["about"] == "neighbors"]
+        text = (
+            f"{_name(neighbors)}, for {', '.join(titles)}. With "
+            f"{neighbors['left_out']} left out in turn, {_right(neighbors)}."
+        )
+        lines.append(_paragraph("Beside  ", text))
+    return "\n".join(lines)
+
+
+def _name(model):
+    k = model["n_neighbors"]
+    return model["name"] + ("" if k is None else f", k = {k}")
+
+
+def _right(model):
+    if "r2" in model:
+        return f"it explains {model['r2']:.1%} of the variance of the label"
+    return f"it gets {model['accuracy']:.1%} of the labels right"
+
+
+def _describe_fit(model):
+    if "effective_parameters" not in model:
+        return
+    if model["effective_parameters"] is not None:
+        yield (
+            f"It has {model['effective_parameters']:.1f} effective parameters, the sum "
+            "of the leverages."
+        )
+    if model["not_converged"]:
+        yield f"It has not converged for {model['not_converged']:,} records."
 
 
 def _format_most_exposed(report):
     top, scores = report["most_exposed"], report["scores"]
-    header = ["record", "label"]
-    for score in scores.values():
-        header += [score["title"], "pct"]
-    header.append("like it")
-    rows = []
-    for record in top:
-        row = [f"{record['record']}", record["label"]]
-        for name in scores:
-            row += [f"{record[name]:.4g}", f"{record[f'{name}_percentile']:.1f}"]
-        rows.append([*row, f"{record['like_neighbors']:.0%}"])
-    title = f"The {len(top)} most exposed records, by {header[2]}"
-    note = _paragraph(
-        "",
-        "record: its place in the data, from 1. pct: the percentage of records that "
-        "score lower, ties counted half. like it: the share of its nearest neighbours "
-        "with its label.",
-    )
-    return "\n".join([title, *_table(header, rows, left=(1,)), note])
+    with_percentiles = len(scores) <= _MOST_SCORES_WITH_PERCENTILES
+    columns = [("record", [f"{record['record']}" for record in top])]
+    columns.append(("label", [_label(record["label"]) for record in top]))
+    for name, score in scores.items():
+        columns.append((score["title"], [_score(record[name]) for record in top]))
+        if with_percentiles:
+            shares = [record[f"{name}_percentile"] for record in top]
+            columns.append(("pct", ["-" if s is None else f"{s:.1f}" for s in shares]))
+    if all("like_neighbors" in record for record in top):
+        columns.append(("like it", [f"{r['like_neighbors']:.0%}" for r in top]))
+    headings, cells = zip(*columns, strict=True)
+    title = f"The {len(top)} most exposed records, by {headings[2]}"
+    rows = zip(*cells, strict=True)
+    note = _paragraph("", " ".join(_explain_columns(scores, headings)))
+    return "\n".join([title, *_table(headings, rows, left=(1,)), note])
+
+
+def _explain_columns(scores, headings):
+    yield "record: its place in the data, from 1."
+    if "pct" in headings:
+        yield "pct: the percentage of records that score lower, ties counted half."
+    if "like it" in headings:
+        yield "like it: the share of its nearest neighbours with its label."
+    missing = [
+        f"{score['title']} of {score['missing']:,} records"
+        for score in scores.values()
+        if score["missing"]
+    ]
+    if missing:
+        yield (
+            f"NaN: no score, as none could be trusted ({', '.join(missing)}); ranked "
+            "last. The model is at no optimum, or nothing but the record holds its "
+            "prediction."
+        )
 
 
 def _format_spread(scores):
-    header = ["score", "median", "mean", "max", "zero in"]
+    header = ["score", "median", "mean", "max", "none in"]
     shares = list(next(iter(scores.values()))["top_shares"])
     header += [f"top {share} carry" for share in shares]
     rows = []
@@ -122,22 +178,38 @@ def _format_spread(scores):
         rows.append(
             [
                 score["title"],
-                *(f"{spread[key]:.4g}" for key in ("median", "mean", "maximum")),
-                f"{spread['zeros']:.1%}",
+                *(_score(spread[key]) for key in ("median", "mean", "maximum")),
+                _percent(spread["unexposed"]),
                 *(_percent(score["top_shares"][share]) for share in shares),
             ]
         )
-    return "\n".join(["How exposure is spread", *_table(header, rows, left=(0,))])
+    note = _paragraph(
+        "",
+        "none in: the percentage of records that are not exposed at all. carry: their "
+        "part of the sum of all exposure.",
+    )
+    return "\n".join(
+        [
+            "How exposure is spread",
+            *_table(header, rows, left=(0,), wrapped=False),
+            note,
+        ]
+    )
 
 
 def _format_classes(scores):
     first = next(iter(scores.values()))
-    by_class = sorted(first["by_class"].items(), key=lambda item: -item[1]["mean"])
+    if first["by_class"] is None:
+        return None
+    by_class = sorted(
+        first["by_class"].items(),
+        key=lambda item: (item[1]["mean"] is None, -(item[1]["mean"] or 0)),
+    )
     rows = [
         [
             label,
             f"{part['records']:,}",
-            f"{part['mean']:.4g}",
+            _score(part["mean"]),
             _percent(part["part_of_records"]),
             _percent(part["part_of_sum"]),
         ]
@@ -147,36 +219,55 @@ def _format_classes(scores):
     title = "Exposure by class"
     if len(by_class) > 10:
         title += f" (the 10 most exposed of {len(by_class)})"
-    return "\n".join([title, *_table(header, rows, left=(0,))])
+    return "\n".join([title, *_table(header, rows, left=(0,), wrapped=False)])
 
 
-def _format_meanings(scores):
+def _format_meanings(report):
     lines = ["Higher is more exposed, in every score:"]
-    for score in scores.values():
+    for score in report["scores"].values():
         meaning = f"{score['meaning']}."
         if score["error_bound"] > _EXACT:
             meaning += f" Values are within {score['error_bound']:.1g} of exact."
         lines.append(_paragraph(f"  {score['title']}:", meaning))
+    for title in report["too_slow"]:
+        lines.append(f"  {title}: left out, as it takes too long for so many records.")
     lines.append("Scores rank the records of one table; they do not prove an attack.")
     return "\n".join(lines)
 
 
-def _table(header, rows, left):
-    cells = [[_cell(cell) for cell in row] for row in [header, *rows]]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+def _table(headings, rows, left, wrapped=True):
+    """Lay a table out, its first left column as narrow as the width asks."""
+    heads = [wrap(h, _WIDEST_HEADING) if wrapped else [h] for h in headings]
+    height = max(map(len, heads))
+    heads = [[""] * (height - len(head)) + head for head in heads]
+    cells = [[_cell(cell) for cell in row] for row in rows]
+    columns = list(zip(*zip(*heads, strict=True), *cells, strict=True))
+    widths = [max(map(len, column)) for column in columns]
+    widths[left[0]] -= max(0, sum(widths) + 2 * len(widths) - _WIDTH)
     return [
-        "  "
-        + "  ".join(
-            cell.ljust(width) if place in left else cell.rjust(width)
+        "".join(
+            "  "
+            + (_cut(cell, width).ljust(width) if place in left else cell.rjust(width))
             for place, (cell, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
-        for row in cells
+        for row in zip(*columns, strict=True)
     ]
 
 
+def _label(label):
+    return label if isinstance(label, str) else f"{label:.6g}"
+
+
+def _score(value):
+    return "NaN" if value is None else f"{value:.4g}"
+
+
 def _cell(text):
-    text = printable(text)
-    return text if len(text) <= _WIDEST_CELL else text[: _WIDEST_CELL - 3] + "..."
+    return _cut(printable(text), _WIDEST_CELL)
+
+
+def _cut(text, width):
+    return text if len(text) <= width else text[: width - 3] + "..."
 
 
 def _paragraph(head, text):

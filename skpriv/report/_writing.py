@@ -16,6 +16,8 @@ class OutputError(OSError):
 def to_json(report):
     """Return a report, without its columns of records, as JSON.
 
+    What is not known is null.
+
     Parameters
     ----------
     report : dict
@@ -32,6 +34,8 @@ def to_json(report):
 
 def to_scores_csv(report):
     """Return every record's scores as CSV, in the order of the table.
+
+    Where there is no score the cell is empty.
 
     Parameters
     ----------

@@ -42,6 +42,7 @@ def check(path):
             continue
         assert len(encoded.X) == len(encoded.y) == len(table)
         assert np.isfinite(encoded.X).all()
+        assert np.isfinite(encoded.y).all()
 
 
 @settings(settings.get_profile("files"))

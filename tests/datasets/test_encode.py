@@ -128,6 +128,15 @@ def test_dropped_columns_are_not_encoded(table):
     assert encoded.X.shape[1] == 4
 
 
+def test_label_says_the_task(table):
+    assert encode_table(table, "y").task == "classification"
+    income = np.linspace(0, 1e5, N)
+    encoded = encode_table(table.assign(income=income), "income")
+    assert encoded.task == "regression"
+    assert encoded.classes is None
+    np.testing.assert_array_equal(encoded.y, income)
+
+
 @pytest.mark.parametrize(
     ("label", "drop", "fault"),
     [

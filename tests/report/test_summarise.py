@@ -5,45 +5,38 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.neighbors import KNeighborsClassifier
 
 from skpriv.datasets import EncodedTable
-from skpriv.report import SCORERS, summarise
-from skpriv.report._summarise import describe_scores, percentiles, predict_left_out
+from skpriv.report import MODELS, Audit, summarise
+from skpriv.report._summarise import describe_scores, percentiles, rank
 
 SCORES = st.lists(
-    st.one_of(st.sampled_from([0.0, 0.1, 0.2]), st.floats(0, 1)), min_size=1
+    st.one_of(st.sampled_from([0.0, 0.1, 0.2, np.nan]), st.floats(0, 1)), min_size=1
 ).map(np.array)
 
 
 @given(scores=SCORES)
 @settings(deadline=None)
 def test_percentile_is_the_share_below_with_ties_counted_half(scores):
+    known = scores[~np.isnan(scores)]
     expected = [
-        100 * ((scores < s).sum() + (scores == s).sum() / 2) / len(scores)
+        100 * ((known < s).sum() + (known == s).sum() / 2) / len(known)
+        if s == s
+        else np.nan
         for s in scores
     ]
     np.testing.assert_allclose(percentiles(scores), expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("n_neighbors", [1, 3, 39, 100])
-def test_left_out_prediction_is_that_of_a_model_without_the_record(n_neighbors):
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(40, 2)), rng.integers(0, 3, 40)
-    predicted, agreement = predict_left_out(X, y, n_neighbors)
-    k = min(n_neighbors, 39)
-    for i in range(40):
-        rest = np.arange(40) != i
-        model = KNeighborsClassifier(k).fit(X[rest], y[rest])
-        assert predicted[i] == model.predict(X[[i]])[0]
-        nearest = model.kneighbors(X[[i]], return_distance=False)[0]
-        assert agreement[i] == pytest.approx((y[rest][nearest] == y[i]).mean())
+def test_rank_is_by_the_first_score_then_the_next_and_missing_ones_are_last():
+    first = np.array([np.nan, 0.2, 0.5, np.nan, 0.2])
+    second = np.array([0.1, 0.3, np.nan, 0.2, np.nan])
+    assert rank([first, second]).tolist() == [2, 1, 4, 3, 0]
 
 
-def test_duplicates_are_neighbours_and_the_record_itself_is_not():
-    X = np.repeat([[0.0], [1.0]], 3, axis=0)
-    _, agreement = predict_left_out(X, np.array([0, 0, 1, 1, 1, 1]), 2)
-    np.testing.assert_array_equal(agreement, [0.5, 0.5, 0, 1, 1, 1])
+def make_table(y, classes):
+    X = np.arange(len(y), dtype=float)[:, np.newaxis]
+    return EncodedTable(X, np.array(y), classes, "ill", [], None)
 
 
 def test_description_of_scores():
@@ -51,11 +44,12 @@ def test_description_of_scores():
     scores[:4] = [5.0, 1.0, 1.0, 1.0]
     y = np.repeat([0, 1], 100)
     y[[3, 100]] = 1, 0
-    found = describe_scores(scores, y, ["a", "b"])
+    found = describe_scores(scores, make_table(y, ["a", "b"]))
     assert found["distribution"]["maximum"] == 5
     assert found["distribution"]["median"] == 0
     assert found["distribution"]["mean"] == pytest.approx(0.04)
-    assert found["distribution"]["zeros"] == 0.98
+    assert found["distribution"]["unexposed"] == 0.98
+    assert found["missing"] == 0
     assert found["top_shares"] == {"1%": 6 / 8, "10%": 1.0}
     assert found["by_class"]["b"]["records"] == 100
     assert found["by_class"]["b"]["part_of_records"] == 0.5
@@ -64,9 +58,47 @@ def test_description_of_scores():
 
 
 def test_part_of_a_sum_of_zero_is_none_and_not_a_number():
-    found = describe_scores(np.zeros(3), np.array([0, 1, 1]), ["a", "b"])
+    found = describe_scores(np.zeros(3), make_table([0, 1, 1], ["a", "b"]))
     assert found["top_shares"] == {"1%": None, "10%": None}
     assert found["by_class"]["a"]["part_of_sum"] is None
+
+
+def test_parts_are_of_what_exceeds_the_score_of_the_unexposed():
+    scores, table = np.array([0.5, 0.5, 0.6, 0.9]), make_table([0, 0, 0, 1], ["a", "b"])
+    found = describe_scores(scores, table, unexposed=0.5)
+    assert found["distribution"]["unexposed"] == 0.5
+    assert found["top_shares"]["1%"] == pytest.approx(0.8)
+    assert found["by_class"]["b"]["part_of_sum"] == pytest.approx(0.8)
+    assert found["by_class"]["b"]["mean"] == 0.9
+
+
+def test_parts_of_a_sum_with_negative_terms_are_none():
+    found = describe_scores(np.array([-0.1, 0.5]), make_table([0, 1], ["a", "b"]))
+    assert found["top_shares"] == {"1%": None, "10%": None}
+    assert found["by_class"]["b"]["part_of_sum"] is None
+
+
+def test_a_score_that_is_negative_by_rounding_spoils_no_part():
+    scores, table = np.array([-1e-17, 0.5]), make_table([0, 1], ["a", "b"])
+    assert describe_scores(scores, table)["by_class"]["b"]["part_of_sum"] == 1
+
+
+def test_records_without_a_score_are_counted_and_left_aside():
+    scores = np.array([np.nan, 0.1, 0.3, np.nan])
+    found = describe_scores(scores, make_table([0, 1, 1, 1], ["a", "b"]))
+    assert found["missing"] == 2
+    assert found["distribution"]["mean"] == pytest.approx(0.2)
+    assert found["by_class"]["a"]["mean"] is None
+    assert found["by_class"]["b"]["records"] == 3
+    assert found["by_class"]["b"]["mean"] == pytest.approx(0.2)
+    assert found["by_class"]["b"]["part_of_sum"] == 1
+
+
+def test_nothing_but_missing_scores_is_no_number():
+    found = describe_scores(np.full(3, np.nan), make_table([0, 0, 0], ["a"]))
+    assert found["missing"] == 3
+    assert set(found["distribution"].values()) == {None}
+    assert set(found["top_shares"].values()) == {None}
 
 
 @pytest.fixture
@@ -81,9 +113,8 @@ def sum_up(encoded, scores, **options):
         name: SimpleNamespace(scores_=np.array(values), **options)
         for name, values in scores.items()
     }
-    return summarise(
-        scorers, encoded, source="here", n_neighbors=2, n_top=3, specs=SCORERS
-    )
+    audit = Audit(MODELS["knn"]["classification"], None, scorers, 2)
+    return summarise(audit, encoded, source="here", n_top=3)
 
 
 def test_most_exposed_are_ranked_by_the_first_score_and_ties_by_the_next(encoded):
@@ -104,6 +135,14 @@ def test_records_are_in_the_order_of_the_table(encoded):
     assert records["record"] == [1, 2, 3, 4]
     assert records["label"] == ["no", "no", "yes", "no"]
     assert records["waka"] == [0.1, 0.3, 0.3, 0.0]
+
+
+def test_a_record_without_a_score_is_listed_last_and_has_none(encoded):
+    report = sum_up(encoded, {"waka": [np.nan, 0.1, 0.3, 0.2]})
+    assert report["records"]["waka"] == [None, 0.1, 0.3, 0.2]
+    assert report["records"]["waka_percentile"][0] is None
+    assert [record["record"] for record in report["most_exposed"]] == [3, 4, 2]
+    assert json.loads(json.dumps(report, allow_nan=False)) == report
 
 
 def test_report_is_plain_data(encoded):

@@ -1,3 +1,5 @@
+import copy
+
 import pytest
 
 from skpriv.report import format_report
@@ -7,7 +9,9 @@ def make_score(title, **changes):
     return {
         "title": title,
         "meaning": f"what {title} says",
+        "about": "neighbors",
         "error_bound": 0.0,
+        "missing": 0,
         "distribution": {
             "minimum": 0.0,
             "lower_quartile": 0.0,
@@ -15,7 +19,7 @@ def make_score(title, **changes):
             "upper_quartile": 0.0,
             "maximum": 0.1,
             "mean": 0.0123456,
-            "zeros": 0.75,
+            "unexposed": 0.75,
         },
         "top_shares": {"1%": 0.2, "10%": None},
         "by_class": {
@@ -46,6 +50,7 @@ def report():
             "records": 2500,
             "label": "ill",
             "classes": {"no": 1500, "yes": 1000},
+            "quantity": None,
             "features": 7,
             "columns": [
                 {"name": "age", "kind": "number", **column, "n_missing": 3},
@@ -58,11 +63,14 @@ def report():
         "model": {
             "name": "k-nearest neighbours",
             "n_neighbors": 5,
+            "left_out": "each record",
             "accuracy": 0.875,
             "accuracy_by_class": {"no": 1.0, "yes": 0.6875},
             "most_frequent_class": "no",
             "part_of_most_frequent_class": 0.6,
         },
+        "neighbors": None,
+        "too_slow": [],
         "scores": {"waka": make_score("WaKA"), "loo": make_score("leave-one-out")},
         "most_exposed": [
             {
@@ -77,6 +85,42 @@ def report():
         ],
         "records": {},
     }
+
+
+@pytest.fixture
+def report_of_five(report):
+    """A report with as many scores as there can be, of a fitted model."""
+    fitted = {"name": "logistic regression", "n_neighbors": None, "left_out": "a fifth"}
+    fitted |= {"effective_parameters": 12.34, "not_converged": 0}
+    report["neighbors"] = report["model"]
+    report["model"] = {**report["model"], **fitted}
+    titles = ("leverage", "predicted attack", "WaKA", "Shapley", "leave-one-out")
+    report["scores"] = {title: make_score(title) for title in titles}
+    for title in titles[:2]:
+        report["scores"][title]["about"] = "model"
+    (top,) = report["most_exposed"]
+    for title in titles:
+        top |= {title: 1.234e-05, f"{title}_percentile": 98.7}
+    return report
+
+
+@pytest.fixture
+def report_of_a_quantity(report):
+    report["data"] |= {"classes": None}
+    report["data"]["quantity"] = {"minimum": -1.5, "maximum": 1234567.0}
+    report["model"] = {
+        "name": "ridge regression",
+        "n_neighbors": None,
+        "left_out": "a fifth of the records",
+        "effective_parameters": 12.34,
+        "not_converged": 0,
+        "r2": 0.456,
+    }
+    for score in report["scores"].values():
+        score["by_class"] = None
+    del report["most_exposed"][0]["like_neighbors"]
+    report["most_exposed"][0]["label"] = 1234.5
+    return report
 
 
 def row_with(text, word):
@@ -122,12 +166,74 @@ def test_a_score_that_is_not_exact_says_so(report):
     )
 
 
-def test_lines_are_narrow_and_nothing_trails(report):
+@pytest.mark.parametrize("kind", ["report", "report_of_five", "report_of_a_quantity"])
+def test_lines_are_narrow_and_nothing_trails(kind, request):
+    report = request.getfixturevalue(kind)
     report["data"]["columns"] *= 40
-    report["most_exposed"][0]["label"] = "a very long label " * 10
+    report["most_exposed"][0] |= {"record": 123_456_789, "label": "a very long " * 10}
     for line in format_report(report).splitlines():
         assert len(line) <= 88
         assert line == line.rstrip()
+
+
+def test_many_scores_are_listed_without_percentiles(report_of_five):
+    text = format_report(report_of_five)
+    assert row_with(text, "1234 ") == ["1234", "yes", *["1.234e-05"] * 5, "20%"]
+    assert "predicted" in text
+    assert "pct" not in text
+
+
+def test_fitted_model_and_neighbours_are_told(report_of_five):
+    text = " ".join(format_report(report_of_five).split())
+    assert "Model logistic regression. With a fifth left out in turn" in text
+    assert "It has 12.3 effective parameters" in text
+    assert (
+        "Beside k-nearest neighbours, k = 5, for WaKA, Shapley, leave-one-out." in text
+    )
+    assert "not converged" not in text
+
+
+def test_a_model_that_has_not_converged_says_so(report_of_five):
+    report_of_five["model"] |= {"effective_parameters": None, "not_converged": 2345}
+    text = " ".join(format_report(report_of_five).split())
+    assert "It has not converged for 2,345 records." in text
+    assert "effective parameters" not in text
+
+
+def test_missing_scores_are_shown_and_counted(report_of_five):
+    report = copy.deepcopy(report_of_five)
+    report["most_exposed"][0]["leverage"] = None
+    score = report["scores"]["leverage"]
+    score["missing"] = 2345
+    score["distribution"] = dict.fromkeys(score["distribution"])
+    score["by_class"]["no"] |= {"mean": None, "part_of_sum": None}
+    text = format_report(report)
+    assert row_with(text, "1234 ")[:4] == ["1234", "yes", "NaN", "1.234e-05"]
+    assert "none could be trusted (leverage of 2,345 records)" in " ".join(text.split())
+    assert row_with(text, "no     ") == ["no", "1,500", "NaN", "60.0%", "-"]
+    assert text.index("  yes  ", text.index("by class")) < text.index("  no     ")
+    assert "NaN" not in format_report(report_of_five)
+
+
+def test_missing_percentile_is_a_dash(report):
+    report["most_exposed"][0] |= {"waka": None, "waka_percentile": None}
+    row = row_with(format_report(report), "1234")
+    assert row == ["1234", "yes", "NaN", "-", "0.2", "88.0", "20%"]
+
+
+def test_report_of_a_quantity_has_no_classes(report_of_a_quantity):
+    text = format_report(report_of_a_quantity)
+    flat = " ".join(text.split())
+    assert "ill: from -1.5 to 1.23457e+06" in flat
+    assert "it explains 45.6% of the variance of the label." in flat
+    assert row_with(text, "1234.5")[:3] == ["1234", "1234.5", "0.1"]
+    assert "class" not in text
+    assert "like it" not in text
+
+
+def test_a_score_that_takes_too_long_is_named(report):
+    report["too_slow"] = ["Shapley"]
+    assert "Shapley: left out, as it takes too long" in format_report(report)
 
 
 def test_many_classes_are_cut_short(report):

@@ -155,3 +155,8 @@ def test_scores_csv_reads_back_to_the_last_bit():
     rows = list(csv.DictReader(io.StringIO(to_scores_csv({"records": records}))))
     assert [row["label"] for row in rows] == records["label"]
     assert [float(row["waka"]) for row in rows] == records["waka"]
+
+
+def test_missing_score_is_empty_in_csv():
+    records = {"record": [1, 2], "leverage": [None, 0.5]}
+    assert to_scores_csv({"records": records}) == "record,leverage\n1,\n2,0.5\n"
