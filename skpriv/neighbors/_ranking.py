@@ -22,7 +22,6 @@ _HALF = np.uint64(32)
 _LOW_HALF = np.uint64(0xFFFFFFFF)
 _BLOCKS = 64  # shares of the queries, each with its own scratch space
 _SHORT_RUN = 24
-_FLOAT32_STEP = 2.5e-7  # two units in the last place, relative
 
 
 class Points(NamedTuple):
@@ -155,6 +154,16 @@ def _settle_run(
 
 
 @njit(cache=True)
+def _settle_pair(values, records, i, error, slack, rtol, atol):
+    """Sort a pair of neighbours in a ranking; tell whether that leaves no doubt."""
+    near, far = max(values[records[i]], 0.0), max(values[records[i + 1]], 0.0)
+    if far < near:
+        near, far = far, near
+        records[i], records[i + 1] = records[i + 1], records[i]
+    return far - near > 2 * error + rtol * far + atol + slack * np.sqrt(far)
+
+
+@njit(cache=True)
 def _keep(records, tied, n, exclude, n_keep):
     """Drop one record, then all beyond the tie group in which rank n_keep falls.
 
@@ -236,21 +245,30 @@ def _rank_row(
         keys[i] = (keys[i] << cut) + base
         tied[i] = False
 
-    # A bound of slack * sqrt(value), by the means of value and the largest.
+    # Compare in full what the keys leave in doubt. A bound of slack * sqrt(value) is
+    # linear in the value, and the gap of keys two steps apart is right to a factor 4.
     root = np.sqrt(largest) if largest > 0 else 1.0
-    blur = (2 * error + atol + slack * root / 2) * scale
-    slope = rtol + slack / (2 * root) + _FLOAT32_STEP * (np.uint32(1) << cut)
+    blur = 4 * (2 * error + atol + slack * root / 2) * scale
+    slope = 4 * (rtol + slack / (2 * root))
+    step = np.uint32(1) << cut
     begin = 0
     for i in range(1, n + 1):
-        if i == n or scaled[i] - scaled[i - 1] > blur + slope * scaled[i]:
-            if i - begin > 1:
-                for r in range(begin, i):
-                    run[r] = max(values[records[r]], 0.0)
-                _settle_run(
-                    run, blurs, records, tied, begin, i, Q, q, X, error, slack, rtol,
-                    atol,
-                )  # fmt: skip
-            begin = i
+        if i < n and (
+            keys[i] - keys[i - 1] <= step
+            or scaled[i] - scaled[i - 1] <= blur + slope * scaled[i]
+        ):
+            continue
+        if i - begin == 2:
+            settled = _settle_pair(values, records, begin, error, slack, rtol, atol)
+        else:
+            settled = i - begin == 1
+        if not settled:
+            for r in range(begin, i):
+                run[r] = max(values[records[r]], 0.0)
+            _settle_run(
+                run, blurs, records, tied, begin, i, Q, q, X, error, slack, rtol, atol
+            )
+        begin = i
 
 
 @njit(cache=True, parallel=True)

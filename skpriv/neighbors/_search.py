@@ -290,7 +290,7 @@ def _augmented(X, factor, first, second):
 
 
 def _product(A, B, out):
-    """Multiply; dense blocks side by side, each by BLAS on one thread.
+    """Multiply; blocks of columns side by side, each by BLAS on one thread.
 
     BLAS on several threads leaves some of them spinning for a while, and so in the
     way of the kernel that follows.
@@ -301,8 +301,8 @@ def _product(A, B, out):
     with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_threads) as pool:
         list(
             pool.map(
-                lambda rows: np.dot(A[rows], B, out=out[rows]),
-                gen_even_slices(len(A), n_threads),
+                lambda columns: np.matmul(A, B[:, columns], out=out[:, columns]),
+                gen_even_slices(B.shape[1], n_threads),
             )
         )
     return out
