@@ -46,6 +46,7 @@ def shapley():
     print(f"skpriv: {1e3 * ours / 200:.3f} ms a query")
 
     from joblib import parallel_config
+    from joblib.externals.loky import get_reusable_executor
     from pydvl.valuation.dataset import Dataset
     from pydvl.valuation.methods.knn_shapley import KNNShapleyValuation
     from sklearn.neighbors import KNeighborsClassifier
@@ -59,6 +60,7 @@ def shapley():
             return valuation.fit(Dataset(X, y)).result
 
     result, theirs = timed(peer)
+    get_reusable_executor().shutdown()  # or its workers would keep the process alive
     order = np.argsort(result.indices)
     difference = np.abs(result.values[order] - values).max()
     print(f"pyDVL, 2 jobs: {1e3 * theirs / 200:.1f} ms a query")
