@@ -229,7 +229,7 @@ def _rank_row(
     # cut to two digits; records that this leaves equal, or next to each other, are
     # compared in full below.
     smallest, largest = _extremes(values)
-    smallest = max(smallest, 0.0)
+    smallest, largest = max(smallest, 0.0), max(largest, 0.0)
     scale = 1.0 / largest if largest > 0 else 1.0
     scaled[0], scaled[n - 1] = smallest * scale, largest * scale
     base, span = keys[0], keys[n - 1] - keys[0]

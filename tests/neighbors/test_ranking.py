@@ -119,6 +119,15 @@ def test_ties_at_the_edge_are_completed_only_where_they_are():
     assert_ranks(search, Q, distances, np.array([7, -1]), 10)
 
 
+@pytest.mark.parametrize("n", [1, 3])
+def test_squares_that_a_product_leaves_below_zero_count_as_zero(n):
+    # Copies of one record: the product leaves rounding of either sign.
+    for seed in range(50):
+        row = np.random.default_rng(seed).normal(size=(1, 7)) * 10**seed % 1e3
+        X = np.repeat(row, n, axis=0)
+        assert_ranks(EuclideanSearch(X, None), row, np.zeros((1, n)), np.array([-1]), n)
+
+
 METRICS = ["manhattan", "chebyshev", "cosine", "canberra", "haversine", "minkowski"]
 
 
