@@ -1,5 +1,6 @@
 """The leverage of each training record on a linear model's own predictions."""
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -24,7 +25,7 @@ from skpriv.leverage._models import (
 )
 from skpriv.leverage._score_parameter import ScoreParameter
 from skpriv.leverage._terms import RecordTerms, score_of
-from skpriv.leverage._trust import LARGEST_STEP, trusted, warn_of_missing
+from skpriv.leverage._trust import LARGEST_STEP, overall_step, trusted, warn_of_missing
 from skpriv.utils._sklearn import (
     HasMethods,
     StrOptions,
@@ -83,8 +84,9 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         number of parameters without a penalty, less with one.
     newton_step_ : ndarray of shape (n_samples,)
         How far one Newton step from the fitted weights would still move each training
-        record's logit (in standard deviations of the target for squared losses).
-        About the relative error of its score.
+        record's logit (in standard deviations of the target for squared losses), or
+        the median record's, by leverage, if that is more: the curvature of all records
+        is in each score. About the relative error of its score.
     converged_ : ndarray of bool, of shape (n_samples,)
         Whether that is small enough for a score.
     n_features_in_ : int
@@ -209,7 +211,9 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
             fitted again.
         """
         X, y = self._validate_fit(X, y)
-        weights = check_sample_weight(sample_weight, X, dtype=np.float64)
+        weights = check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        )
         given = weights if sample_weight is not None else None
         splits = self._split(X, y)
         progress = self._init_callback_context(max_subtasks=len(splits))
@@ -228,6 +232,8 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         self._remember_records(rows, y)
         self._fit_scores, self._weights = scores, weights
         self.newton_step_ = terms.step
+        # No training record is below the step of the model as a whole.
+        self._overall_step = np.fmin.reduce(terms.step, initial=np.inf)
         self.converged_ = terms.step <= LARGEST_STEP
         leverage = np.where(
             trusted(terms, self._exact("leverage")), terms.leverage, np.nan
@@ -367,7 +373,8 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         scores = self.scores_[records]
         new = np.flatnonzero(records < 0)
         if new.size:
-            terms = _terms_of(self._model, X[new], y[new], np.ones(new.size))
+            weights = np.ones(new.size)
+            terms = _terms_of(self._model, X[new], y[new], weights, self._overall_step)
             warn_of_missing([terms], self._exact(self._score_name))
             scores[new] = self._score_terms(terms, members=False)
         return scores
@@ -404,7 +411,13 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         return self._model.influence(self._records.X, self._records.y, self._weights)
 
 
-def _terms_of(model, rows, y, weights):
+def _terms_of(model, rows, y, weights, overall=None):
+    """Return the terms of rows, with no step below that of the model as a whole.
+
+    The latter is measured on these rows unless it is given.
+    """
     if model is None:
         return RecordTerms.unknown(rows.shape[0])
-    return model.terms(rows, y, weights)
+    terms = model.terms(rows, y, weights)
+    overall = overall_step(terms) if overall is None else overall
+    return replace(terms, step=np.maximum(terms.step, overall))

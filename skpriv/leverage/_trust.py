@@ -10,6 +10,32 @@ from sklearn.exceptions import ConvergenceWarning
 LARGEST_STEP = 0.1
 
 
+def overall_step(terms):
+    """Return the median step of some records, weighed by their leverages.
+
+    Scores hold the curvature of all records, and it changes with their logits: by
+    about this much, relatively, as records count in it by their leverages. It is the
+    median, since a few records may have directions of their own, which they may
+    follow to infinity without a change to the others.
+
+    Parameters
+    ----------
+    terms : RecordTerms
+
+    Returns
+    -------
+    step : float
+        0 if no record has a leverage.
+    """
+    known = np.isfinite(terms.leverage) & np.isfinite(terms.step)
+    if not known.any():
+        return 0.0
+    order = np.argsort(terms.step[known])
+    weights = np.abs(terms.leverage[known])[order].cumsum()
+    middle = np.searchsorted(weights, weights[-1] / 2)
+    return float(terms.step[known][order][middle])
+
+
 def trusted(terms, exact):
     """Tell which records have a score.
 

@@ -11,6 +11,8 @@ All functions broadcast their arguments as NumPy does.
 import numpy as np
 from scipy.stats import chi2
 
+_ROUNDING = 1e-9  # by which a leverage may pass 0 or 1
+
 
 def membership_score(residuals, leverage, sigma2):
     """Score the evidence that records are members: the log likelihood ratio.
@@ -186,7 +188,11 @@ def residual_variance(residuals, n_parameters):
 
 
 def _check_leverage(leverage):
+    """Return leverages within [0, 1], which rounding may pass; NaN stays NaN."""
     leverage = np.asarray(leverage, dtype=np.float64)
-    if not ((leverage >= 0) & (leverage <= 1)).all():
-        raise ValueError(f"leverage must lie between 0 and 1, got {leverage}.")
-    return leverage
+    outside = (leverage < -_ROUNDING) | (leverage > 1 + _ROUNDING)
+    if outside.any():
+        raise ValueError(
+            f"leverage must lie between 0 and 1, got {leverage[outside].ravel()[:5]}."
+        )
+    return np.clip(leverage, 0.0, 1.0)

@@ -1,9 +1,12 @@
 """Degenerate inputs: the right value where one exists, else NaN and a reason."""
 
+import warnings
+
 import numpy as np
 import pytest
 import sklearn
 from numpy.testing import assert_allclose
+from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import (
     HuberRegressor,
@@ -16,6 +19,7 @@ from sklearn.linear_model import (
 from sklearn.preprocessing import OneHotEncoder, scale
 
 from skpriv import GLSScorer
+from skpriv.leverage import gaussian
 from skpriv.leverage._features import Features
 from skpriv.leverage._inverse import (
     NegativeCurvatureError,
@@ -291,3 +295,37 @@ def test_features_of_well_conditioned_data_are_the_centred_columns(data):
     assert_allclose(Z[:, :-1], scale(X, with_std=False), atol=1e-12)
     assert_allclose(Z[:, -1], 1)
     assert not beyond.any()
+
+
+@pytest.mark.parametrize("score", ["leverage", "self_influence"])
+@pytest.mark.parametrize("max_iter", [20, 100, 1000])
+def test_no_score_is_far_off_where_the_model_has_not_converged(score, max_iter):
+    # Unscaled features: the solver stops anywhere. That one record's logit stays in
+    # place says little, as long as the curvature of the others moves.
+    X, y = load_breast_cancer(return_X_y=True)
+    tight = LogisticRegression(solver="newton-cholesky", tol=1e-10, max_iter=1000)
+    exact = GLSScorer(tight, score=score).fit(X, y).scores_
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        rough = GLSScorer(LogisticRegression(max_iter=max_iter), score=score).fit(X, y)
+    known = ~np.isnan(rough.scores_)
+    assert_allclose(rough.scores_[known], exact[known], rtol=0.2)
+    assert_allclose(rough.converged_, known)
+
+
+def test_leverages_of_saturated_fits_are_leverages_to_the_theory():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(20, 3)), np.eye(20)[0]])
+    scores = GLSScorer(LinearRegression()).fit(X, rng.normal(size=20)).scores_
+    assert scores[0] == pytest.approx(1)  # and, by rounding, often above it
+    assert gaussian.attack_success(scores)[0] == pytest.approx(1)
+    assert gaussian.attack_success(1 + 1e-12) == 1
+    assert np.isnan(gaussian.attack_success(np.nan))
+
+
+def test_negative_weights_are_an_error(data):
+    X, y = data
+    weights = np.ones(60)
+    weights[3] = -1
+    with pytest.raises(ValueError, match="[Nn]egative"):
+        GLSScorer(LogisticRegression()).fit(X, y, weights)

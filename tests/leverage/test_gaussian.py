@@ -144,7 +144,7 @@ def test_residual_variance_is_unbiased_in_a_linear_model():
     [
         (lambda: gaussian.tradeoff_curve(1.5, 0.5), "alpha"),
         (lambda: gaussian.tradeoff_curve(0.5, -0.1), "leverage"),
-        (lambda: gaussian.attack_success([0.5, np.nan]), "leverage"),
+        (lambda: gaussian.attack_success([0.5, 1.1]), "leverage"),
         (lambda: gaussian.membership_score([1.0], 0.5, 0.0), "sigma2"),
         (lambda: gaussian.residual_variance([1.0, 2.0], 2), "n_parameters"),
     ],
