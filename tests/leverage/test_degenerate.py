@@ -327,5 +327,5 @@ def test_negative_weights_are_an_error(data):
     X, y = data
     weights = np.ones(60)
     weights[3] = -1
-    with pytest.raises(ValueError, match="[Nn]egative"):
+    with pytest.raises(ValueError, match=r"[Nn]egative"):
         GLSScorer(LogisticRegression()).fit(X, y, weights)
