@@ -77,7 +77,7 @@ seeds = pytest.mark.parametrize("seed", range(12))
 @cases
 @pytest.mark.parametrize("variant", ["waka", "removal", "addition"])
 def test_waka(seed, ties, variant):
-    X, y, Q, y_Q, k, q = problem(seed, ties, n_max=None if ties else 8)
+    X, y, Q, y_Q, k, q = problem(seed, ties)
     threshold = [0.0, 0.3, 0.5, 0.85, 1.0][seed % 5]
     scorer = WaKAScorer(
         k, variant=variant, threshold=threshold, subset_probability=q
@@ -112,7 +112,7 @@ def test_waka_influence(seed, ties, variant):
 @seeds
 @cases
 def test_loss_distribution_and_what_follows_from_it(seed, ties):
-    X, y, _, _, k, q = problem(200 + seed, ties, n_max=None if ties else 8)
+    X, y, _, _, k, q = problem(200 + seed, ties)
     n = len(y)
     scorer = WaKAScorer(k, subset_probability=q).fit(X, y)
     with_record, without = scorer.loss_distribution(X, y)
@@ -150,7 +150,7 @@ def test_loss_distribution_and_what_follows_from_it(seed, ties):
 @seeds
 @cases
 def test_shapley(seed, ties):
-    X, y, Q, y_Q, k, _ = problem(300 + seed, ties, n_max=6 if ties else 8)
+    X, y, Q, y_Q, k, _ = problem(300 + seed, ties, n_max=6 if ties else 12)
     scorer = KNNShapleyScorer(k).fit(X, y)
 
     def value(order, matches, record):
@@ -208,7 +208,7 @@ def test_leave_one_out_influence(seed):
 
 @seeds
 def test_shapley_of_regression_targets(seed):
-    X, _, Q, _, k, _ = problem(700 + seed, ties=False, n_max=8)
+    X, _, Q, _, k, _ = problem(700 + seed, ties=False)
     rng = np.random.default_rng(seed)
     n = len(X)
     targets, target_Q = rng.normal(size=n) + 0.5, rng.normal(size=2)
