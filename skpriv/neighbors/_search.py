@@ -253,10 +253,10 @@ class EuclideanSearch(MetricSearch):
             norms = row_norms(centred, squared=True)
             centred = _augmented(centred, -2.0, 1.0, norms)
             squared = _product(centred, self._transposed, values[: part.size])
-            rows = self._frame.scaled(X[part])
-            slacks = 2 * _EPS * (row_norms(rows) + self._largest)
+            scaled = self._frame.scaled(X[part])
+            slacks = 2 * _EPS * (row_norms(scaled) + self._largest)
             _ranking.rank_rows(
-                squared, self._errors(norms), slacks, _points(rows), self._X,
+                squared, self._errors(norms), slacks, _points(scaled), self._X,
                 exclude[part], n_ranks, self._rtol, 0.0, *outputs,
             )  # fmt: skip
             yield Ranking(part, *outputs)
