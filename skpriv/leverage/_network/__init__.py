@@ -1,0 +1,1 @@
+"""Leverage of neural networks: their layers, curvature and solvers."""
