@@ -8,7 +8,10 @@ mean is `total` times λ next to the sum.
 from dataclasses import dataclass
 
 import torch
+from scipy.linalg import helmert
 from torch.nn import functional
+
+from skpriv.leverage._softmax import centred_trace, curvature_trace
 
 
 class _Loss:
@@ -44,6 +47,19 @@ class _Loss:
         """
         return float(weights.sum()) if self.weighted_mean else float(len(weights))
 
+    def basis(self, n_logits):
+        """Return orthonormal directions of the logits that predictions depend on.
+
+        Parameters
+        ----------
+        n_logits : int
+
+        Returns
+        -------
+        basis : tensor of shape (n_logits, n_directions), dtype float64
+        """
+        return torch.eye(n_logits, dtype=torch.float64)
+
 
 @dataclass(frozen=True, eq=False)
 class SoftmaxLoss(_Loss):
@@ -72,6 +88,27 @@ class SoftmaxLoss(_Loss):
     def label_factor(self):
         """Share of a label that is its own."""
         return 1 - self.label_smoothing
+
+    def basis(self, n_logits):
+        """Return a basis of the logits that sum to 0, (n_logits, n_logits - 1)."""
+        return torch.from_numpy(helmert(n_logits).T.copy())
+
+    def traces(self, logits, K):
+        """Return how a prediction, and its logits, answer to its own label.
+
+        Parameters
+        ----------
+        logits : tensor of shape (n, m)
+        K : tensor of shape (n, m, m)
+            J H⁻¹ Jᵀ of each record.
+
+        Returns
+        -------
+        on_prediction, on_logits : ndarray of shape (n,)
+            Traces over the classes; logits count relative to their mean.
+        """
+        proba, K = logits.softmax(dim=1).cpu().numpy(), K.cpu().numpy()
+        return curvature_trace(proba, K), centred_trace(K)
 
     def logits(self, outputs):
         """Return the logits that a module's outputs stand for.
@@ -291,6 +328,12 @@ class LogisticLoss(_Loss):
             logits[:, 0], codes.to(logits.dtype), reduction="none"
         )
 
+    def traces(self, logits, K):
+        """Return how a probability, and its logit, answer to its own label."""
+        on_logits = K[:, 0, 0]
+        on_prediction = self.hessian(logits)[:, 0, 0] * on_logits
+        return on_prediction.cpu().numpy(), on_logits.cpu().numpy()
+
     def hessian(self, logits):
         """Return p (1 - p), of shape (n, 1, 1), for logits of shape (n, 1)."""
         return (logits.sigmoid() * (-logits).sigmoid())[:, :, None]
@@ -376,6 +419,11 @@ class SquaredLoss(_Loss):
         losses : tensor of shape (n,)
         """
         return self._scale(logits) * ((logits - codes) ** 2).sum(dim=1)
+
+    def traces(self, logits, K):
+        """Return how outputs answer to their own targets, on average, twice."""
+        trace = 2 * self._scale(logits) * K.diagonal(dim1=1, dim2=2).mean(dim=1)
+        return trace.cpu().numpy(), trace.cpu().numpy()
 
     def hessian(self, logits):
         """Return a multiple of the identity, of shape (n, m, m), for (n, m)."""

@@ -157,6 +157,22 @@ def rows_for(model, X):
     return check_array(X, dtype=_skorch.net_dtype(model), allow_nd=True)
 
 
+def rows_dtype(model):
+    """Return the dtype of floating rows that a network's ``fit`` takes.
+
+    Parameters
+    ----------
+    model : skorch.NeuralNet, MLPClassifier or MLPRegressor
+
+    Returns
+    -------
+    dtype : numpy.dtype
+    """
+    if is_perceptron(model):
+        return np.dtype(np.float64)
+    return _skorch.net_dtype(model)
+
+
 def read_network(model, n_records, device="auto", *, sample_weight=None):
     """Read a fitted network.
 
