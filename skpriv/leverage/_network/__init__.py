@@ -1,0 +1,1 @@
+"""Leverages of neural networks."""
