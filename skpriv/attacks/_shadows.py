@@ -1,7 +1,5 @@
 """Shadow models: which records each is trained on, and their training."""
 
-import sys
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +8,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
 from skpriv.attacks._signals import model_signals
+from skpriv.utils._seeding import seeded_torch
 from skpriv.utils._sklearn import safe_indexing, set_random_states
 
 _NOISY_QUERIES = 4
@@ -100,7 +99,7 @@ class Queries:
         total, saturated, n_queries = 0.0, False, 0
         for rows in augmented(X, self.augmentations, self.seed):
             # Even to predict, a network draws from the random state.
-            with _seeded_torch(self.seed):
+            with seeded_torch(self.seed):
                 signals, at_bound = model_signals(
                     model,
                     rows,
@@ -161,20 +160,8 @@ def train_model(estimator, X, y, seed):
     """
     model = clone(estimator)
     set_random_states(model, np.random.RandomState(seed))
-    with _seeded_torch(seed):
+    with seeded_torch(seed):
         return model.fit(X, y)
-
-
-@contextmanager
-def _seeded_torch(seed):
-    """Seed torch, whose networks have no random state, and restore it after."""
-    torch = sys.modules.get("torch")
-    if torch is None:
-        yield
-        return
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        yield
 
 
 def train_shadow(shadow, estimator, X, y, members, queries, seed, keep):

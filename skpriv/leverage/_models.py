@@ -1,5 +1,7 @@
 """Which model an estimator is, and the one that computes its sensitivities."""
 
+from importlib import import_module
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn import get_config
@@ -7,11 +9,17 @@ from sklearn.base import clone, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import HuberRegressor
 from sklearn.pipeline import Pipeline
+from sklearn.utils import check_array
 
 from skpriv.leverage._estimators import READERS, SMOOTH_LOSSES, SUPPORTED
 from skpriv.leverage._huber import HuberModel
 from skpriv.leverage._linear import SeparableModel
+from skpriv.leverage._network._detect import is_network
+from skpriv.leverage._options import check_linear_options
 from skpriv.leverage._softmax import SoftmaxModel
+from skpriv.utils._optional import import_optional
+from skpriv.utils._seeding import seeded_torch
+from skpriv.utils._sklearn import set_random_states
 
 
 def unwrap(estimator):
@@ -39,20 +47,112 @@ def unwrap(estimator):
     return transformers, estimator
 
 
-def check_supported(model):
-    """Raise a TypeError, which says what is supported, unless `model` is."""
+def check_supported(model, options):
+    """Raise unless a model, and what was asked of it, is supported.
+
+    Parameters
+    ----------
+    model : estimator
+    options : NetworkOptions
+
+    Raises
+    ------
+    TypeError
+        If the model is none of those supported, which the message names.
+    ValueError
+        If `options` do not apply to it.
+    """
+    if is_network(model):
+        _networks("_reading").check_network(model)
+        return
     kind = type(model)
     if kind not in READERS and kind is not HuberRegressor:
         raise TypeError(
-            f"estimator ends in {model!r}, whose leverage is not known in closed form. "
-            f"Supported are {', '.join(SUPPORTED)}, a Pipeline that ends in one of "
-            "them, and either of these in a FrozenEstimator."
+            f"estimator ends in {model!r}, whose leverage is not known. Supported are "
+            f"{', '.join(SUPPORTED)}, skorch's and scikit-learn's neural networks, a "
+            "Pipeline that ends in one of them, and either of these in a "
+            "FrozenEstimator."
         )
     if kind in SMOOTH_LOSSES and model.loss not in SMOOTH_LOSSES[kind]:
         raise TypeError(
             f"estimator is a {kind.__name__} with loss={model.loss!r}, which has no "
             f"smooth curvature; the loss must be one of {SMOOTH_LOSSES[kind]}."
         )
+    check_linear_options(options, model)
+
+
+def _networks(module):
+    """Import a module that knows networks, or name the extra that it needs."""
+    import_optional("torch", extra="torch")
+    return import_module(f"skpriv.leverage._network.{module}")
+
+
+def read_labels(estimator, y):
+    """Learn how a network is told its labels; None for other models.
+
+    Parameters
+    ----------
+    estimator : estimator
+    y : ndarray of shape (n_rows,) or (n_rows, n_outputs)
+
+    Returns
+    -------
+    labels : object or None
+        ``labels.for_fit(y)`` are the labels in the form that ``fit`` takes.
+    """
+    model = unwrap(estimator)[1]
+    if not is_network(model):
+        return None
+    return _networks("_targets").read_targets(model, y, frozen=not refits(estimator))
+
+
+def rows_for_fit(estimator, X):
+    """Return rows as the estimator's ``fit`` takes them.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : array-like, sparse matrix or DataFrame
+
+    Returns
+    -------
+    X : array-like, sparse matrix or DataFrame
+        For a network with nothing before it, an array of the type it computes in.
+    """
+    transformers, model = unwrap(estimator)
+    if not is_network(model):
+        return X
+    if not transformers:
+        return _networks("_reading").rows_for(model, X)
+    if isinstance(X, np.ndarray) and X.dtype == np.float64:
+        # Most transformers keep the type of what they are given.
+        return X.astype(_networks("_reading").rows_dtype(model))
+    return X
+
+
+def rows_of(estimator, X, scorer):
+    """Return rows as a fitted estimator's model sees them, as an array.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : array-like, sparse matrix or DataFrame
+    scorer : estimator
+        Named if a row is refused.
+
+    Returns
+    -------
+    rows : {ndarray, sparse matrix} of shape (n_rows, ...)
+    """
+    X = rows_for_fit(estimator, X)
+    transformers, model = unwrap(estimator)
+    for transformer in transformers:
+        X = transformer.transform(X)
+    if is_network(model):
+        return _networks("_reading").rows_for(model, X)
+    return check_array(
+        X, accept_sparse="csr", dtype=[np.float64, np.float32], estimator=scorer
+    )
 
 
 def explain(model, X, y, sample_weight, *, variance=False):
@@ -104,7 +204,34 @@ def explain(model, X, y, sample_weight, *, variance=False):
     return family(objective, X, y, sample_weight, variance=variance)
 
 
-def fit_model(estimator, X, y, sample_weight):
+def explain_network(
+    model, labels, X, y, sample_weight, options, random_state, *, variance=False
+):
+    """Do as `explain` does for a network.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted on these rows.
+    labels : object
+        As of `read_labels`.
+    X : ndarray of shape (n_rows, ...)
+    y : ndarray of shape (n_rows,) or (n_rows, n_outputs)
+    sample_weight : ndarray of shape (n_rows,)
+    options : NetworkOptions
+    random_state : numpy.random.RandomState
+    variance : bool, default=False
+
+    Returns
+    -------
+    explained : NetworkModel
+    """
+    return _networks("_model").NetworkModel(
+        model, labels, X, y, sample_weight, options, random_state, variance=variance
+    )
+
+
+def fit_model(estimator, X, y, sample_weight, seed=None):
     """Fit a clone of an estimator, in which what is frozen stays as it is.
 
     Parameters
@@ -113,14 +240,30 @@ def fit_model(estimator, X, y, sample_weight):
     X, y : array-like
     sample_weight : ndarray of shape (n_rows,) or None
         Handed to the model, at the end of a Pipeline too.
+    seed : int, default=None
+        Of all its random states, and torch's. None leaves them as they are.
 
     Returns
     -------
     fitted : estimator
+
+    Raises
+    ------
+    ValueError
+        If a skorch net, which knows no weights, is given some.
     """
     estimator = clone(estimator)
+    if seed is not None:
+        set_random_states(estimator, np.random.RandomState(seed))
+        with seeded_torch(seed):
+            return fit_model(estimator, X, y, sample_weight)
     if sample_weight is None:
         return estimator.fit(X, y)
+    if hasattr(unwrap(estimator)[1], "module"):
+        raise ValueError(
+            "sample_weight is given, but a skorch net is fitted without; weights of "
+            "classes can be given to its criterion."
+        )
     path, step = [], estimator
     routed = get_config()["enable_metadata_routing"]
     while isinstance(step, Pipeline) and not routed:

@@ -1,6 +1,7 @@
-"""The leverage of each training record on a linear model's own predictions."""
+"""The leverage of each training record on a model's own predictions."""
 
 from dataclasses import replace
+from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
@@ -8,7 +9,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import check_cv
-from sklearn.utils import check_array, column_or_1d, get_tags
+from sklearn.utils import check_array, check_random_state, column_or_1d, get_tags
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -19,15 +20,22 @@ from skpriv.leverage._models import (
     check_known_classes,
     check_supported,
     explain,
+    explain_network,
     fit_model,
+    read_labels,
     refits,
+    rows_for_fit,
+    rows_of,
     unwrap,
 )
+from skpriv.leverage._network._detect import is_network
+from skpriv.leverage._options import NetworkOptions
 from skpriv.leverage._score_parameter import ScoreParameter
 from skpriv.leverage._terms import RecordTerms, score_of
 from skpriv.leverage._trust import LARGEST_STEP, overall_step, trusted, warn_of_missing
 from skpriv.utils._sklearn import (
     HasMethods,
+    Interval,
     StrOptions,
     check_sample_weight,
     fit_context,
@@ -147,16 +155,59 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         "estimator": [HasMethods(["fit"]), None],
         "score": [StrOptions({"leverage", "self_influence", "attack_power"})],
         "space": [StrOptions({"probability", "logit"})],
+        "layers": [
+            StrOptions({"last", "all"}),
+            Interval(Integral, 1, None, closed="left"),
+            list,
+            tuple,
+        ],
+        "solver": [StrOptions({"auto", "direct", "cg", "sketch"})],
+        "curvature": [StrOptions({"ggn", "hessian"})],
+        "damping": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "cv": ["cv_object"],
+        "n_sketches": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [
+            StrOptions({"auto"}),
+            Interval(Integral, 1, None, closed="left"),
+        ],
+        "device": [str],
+        "random_state": ["random_state"],
     }
 
     def __init__(
-        self, estimator=None, *, score="leverage", space="probability", cv=None
+        self,
+        estimator=None,
+        *,
+        score="leverage",
+        space="probability",
+        layers="last",
+        solver="auto",
+        curvature="ggn",
+        damping="auto",
+        cv=None,
+        n_sketches=128,
+        tol=1e-6,
+        max_iter=1000,
+        batch_size="auto",
+        device="auto",
+        random_state=None,
     ):
         self.estimator = estimator
         self.score = score
         self.space = space
+        self.layers = layers
+        self.solver = solver
+        self.curvature = curvature
+        self.damping = damping
         self.cv = cv
+        self.n_sketches = n_sketches
+        self.tol = tol
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.device = device
+        self.random_state = random_state
 
     def get_params(self, deep=True):
         """Return the parameters, and those of the wrapped estimator if `deep`.
@@ -215,32 +266,50 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
         given = weights if sample_weight is not None else None
-        splits = self._split(X, y)
+        estimator = self._estimator_for(y)
+        self._labels = read_labels(estimator, y)
+        random_state = check_random_state(self.random_state)
+        splits = self._split(estimator, X, y)
         progress = self._init_callback_context(max_subtasks=len(splits))
         progress.call_on_fit_task_begin(estimator=self, X=X, y=y)
 
-        self.estimator_ = fit_model(self._estimator_for(y), X, y, given)
+        self.estimator_ = self._fit_model(estimator, X, y, given, random_state)
         rows = self._transform(self.estimator_, X)
-        self._model = self._explain(self.estimator_, rows, y, weights)
+        self._model = self._explain(self.estimator_, rows, y, weights, random_state)
         terms = _terms_of(self._model, rows, y, weights)
         if self.cv is None:
             scores, parts = self._score_terms(terms, members=True), [terms]
         else:
-            scores, parts = self._cross_fit(X, y, weights, given, splits, progress)
+            scores, parts = self._cross_fit(
+                estimator, X, y, weights, given, splits, random_state, progress
+            )
 
         warn_of_missing(parts, self._exact(self._score_name))
         self._remember_records(rows, y)
         self._fit_scores, self._weights = scores, weights
-        self.newton_step_ = terms.step
+        self._report(terms)
+        progress.call_on_fit_task_end(estimator=self, X=X, y=y)
+        return self
+
+    def _report(self, terms):
+        """Set what is known of the model at all rows, from its records' terms."""
         # No training record is below the step of the model as a whole.
         self._overall_step = np.fmin.reduce(terms.step, initial=np.inf)
-        self.converged_ = terms.step <= LARGEST_STEP
         leverage = np.where(
             trusted(terms, self._exact("leverage")), terms.leverage, np.nan
         )
         self.effective_parameters_ = float(leverage.sum())
-        progress.call_on_fit_task_end(estimator=self, X=X, y=y)
-        return self
+        self.converged_ = terms.step <= LARGEST_STEP
+        self.solver_ = getattr(self._model, "solver", "direct")
+        if terms.solution is None:
+            self.newton_step_ = terms.step
+            self.n_iter_ = np.ones(len(terms.step), dtype=int)
+            self.residuals_ = np.zeros(len(terms.step))
+            return
+        self.damping_ = self._model.damping
+        self.n_iter_ = terms.solution.n_iter
+        self.residuals_ = terms.solution.residuals
+        self.converged_ &= terms.solution.converged
 
     def _validate_fit(self, X, y):
         if self.space == "logit" and self._score_name != "leverage":
@@ -250,6 +319,7 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
             )
         if self._takes_any_input():
             validate_data(self, X, y, skip_check_array=True)
+            X = rows_for_fit(self.estimator, X)
             y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
         else:
             rows, y = validate_data(
@@ -268,65 +338,90 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         return X, y
 
     def _takes_any_input(self):
-        return bool(self.estimator is not None and unwrap(self.estimator)[0])
+        if self.estimator is None:
+            return False
+        transformers, model = unwrap(self.estimator)
+        return bool(transformers) or is_network(model)
 
     def _estimator_for(self, y):
+        options = NetworkOptions.of(self)
         if self.estimator is not None:
-            check_supported(unwrap(self.estimator)[1])
+            check_supported(unwrap(self.estimator)[1], options)
             return self.estimator
+        model = LogisticRegression(tol=1e-8, max_iter=1000)
         if type_of_target(y, input_name="y").startswith("continuous"):
-            return Ridge()
-        return LogisticRegression(tol=1e-8, max_iter=1000)
+            model = Ridge()
+        check_supported(model, options)
+        return model
+
+    def _fit_model(self, estimator, X, y, sample_weight, random_state):
+        if self._labels is not None:
+            y = self._labels.for_fit(y)
+        seed = None
+        if self.random_state is not None:
+            seed = random_state.randint(np.iinfo(np.int32).max)
+        return fit_model(estimator, X, y, sample_weight, seed)
 
     def _transform(self, estimator, X):
-        for transformer in unwrap(estimator)[0]:
-            X = transformer.transform(X)
-        return check_array(
-            X, accept_sparse="csr", dtype=[np.float64, np.float32], estimator=self
-        )
+        return rows_of(estimator, X, self)
 
-    def _explain(self, estimator, rows, y, weights):
+    def _explain(self, estimator, rows, y, weights, random_state):
         model = unwrap(estimator)[1]
         check_is_fitted(model)
-        if is_classifier(model):
-            check_known_classes(y, model.classes_)
         variance = self._score_name == "attack_power"
         try:
+            if self._labels is not None:
+                options = NetworkOptions.of(self)
+                return explain_network(
+                    model,
+                    self._labels,
+                    rows,
+                    y,
+                    weights,
+                    options,
+                    random_state,
+                    variance=variance,
+                )
+            if is_classifier(model):
+                check_known_classes(y, model.classes_)
             return explain(model, rows, y, weights, variance=variance)
         except NegativeCurvatureError:
             return None
 
-    def _split(self, X, y):
+    def _split(self, estimator, X, y):
         """Return the folds, as pairs of training and test rows."""
         if self.cv is None:
             return []
-        if self.estimator is not None and not refits(self.estimator):
+        if not refits(estimator):
             raise ValueError(
                 f"cv={self.cv!r} fits the estimator again for each fold, but it is "
                 "frozen; pass cv=None, or an estimator that is not."
             )
-        model = unwrap(self._estimator_for(y))[1]
-        return list(check_cv(self.cv, y, classifier=is_classifier(model)).split(X, y))
+        classifier = is_classifier(unwrap(estimator)[1])
+        return list(check_cv(self.cv, y, classifier=classifier).split(X, y))
 
-    def _cross_fit(self, X, y, weights, given, splits, progress):
+    def _cross_fit(self, estimator, X, y, weights, given, splits, random_state, tasks):
         """Scores at models fitted without the record, and the terms they came from."""
         total, times, parts = np.zeros(len(y)), np.zeros(len(y)), []
         for train, test in splits:
-            task = progress.subcontext(task_name="fold")
+            task = tasks.subcontext(task_name="fold")
             task.call_on_fit_task_begin(estimator=self)
-            estimator = fit_model(
-                self._estimator_for(y),
+            fitted = self._fit_model(
+                estimator,
                 safe_indexing(X, train),
                 y[train],
                 None if given is None else given[train],
+                random_state,
             )
             train_rows, test_rows = (
-                self._transform(estimator, safe_indexing(X, part))
+                self._transform(fitted, safe_indexing(X, part))
                 for part in (train, test)
             )
-            model = self._explain(estimator, train_rows, y[train], weights[train])
-            if is_classifier(estimator):
-                check_known_classes(y[test], estimator.classes_)
+            model = self._explain(
+                fitted, train_rows, y[train], weights[train], random_state
+            )
+            if is_classifier(fitted) and self._labels is None:
+                check_known_classes(y[test], fitted.classes_)
             parts.append(_terms_of(model, test_rows, y[test], weights[test]))
             total[test] += self._score_terms(parts[-1], members=False)
             times[test] += 1
@@ -345,6 +440,12 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
     def _exact(self, score):
         """Whether the score is that of the optimum wherever the weights are."""
         return score == "leverage" and self._model is not None and self._model.quadratic
+
+    def _remember_records(self, X, y):
+        super()._remember_records(_flat(X), y)
+
+    def _identify_rows(self, X, y):
+        return super()._identify_rows(_flat(X), y)
 
     def _validate_rows(self, X):
         if self._takes_any_input():
@@ -366,7 +467,10 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         model = unwrap(self.estimator_)[1]
         if is_classifier(model):
             check_same_kind_of_label(y, self._records.y)
-            check_known_classes(y, model.classes_)
+            if self._labels is None:
+                check_known_classes(y, model.classes_)
+            else:
+                self._labels.codes(y)
         return y
 
     def _score_rows(self, X, y, records):
@@ -409,6 +513,13 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
                 f"regression and the Tweedie family, not for {self.estimator_!r}."
             )
         return self._model.influence(self._records.X, self._records.y, self._weights)
+
+
+def _flat(X):
+    """Return rows as vectors of numbers, to tell records apart."""
+    if X.ndim > 2 or X.dtype.kind not in "f":
+        return X.reshape(len(X), -1).astype(np.float64)
+    return X
 
 
 def _terms_of(model, rows, y, weights, overall=None):

@@ -7,6 +7,31 @@ from scipy.special import ndtr
 
 
 @dataclass
+class SolverReport:
+    """How iterations went that scores rest on; all of shape (n_records,).
+
+    Attributes
+    ----------
+    residuals : ndarray
+        Largest relative residual of the systems solved for a record.
+    n_iter : ndarray of int
+        Most iterations among them.
+    converged : ndarray of bool
+        Whether all of them were solved.
+    """
+
+    residuals: np.ndarray
+    n_iter: np.ndarray
+    converged: np.ndarray
+
+    @classmethod
+    def concatenate(cls, parts):
+        """Join the reports on successive batches of records."""
+        columns = ([getattr(part, f.name) for part in parts] for f in fields(cls))
+        return cls(*map(np.concatenate, columns))
+
+
+@dataclass
 class RecordTerms:
     """Quantities of each record, of shape (n_records,) unless said otherwise.
 
@@ -32,6 +57,8 @@ class RecordTerms:
     undetermined : ndarray of bool
         Whether its prediction depends on directions that the training data and the
         penalty do not hold.
+    solution : SolverReport or None
+        How the iterations went, for models that need some.
     """
 
     leverage: np.ndarray
@@ -42,12 +69,17 @@ class RecordTerms:
     variance: np.ndarray | None
     step: np.ndarray
     undetermined: np.ndarray
+    solution: SolverReport | None = None
 
     @classmethod
     def concatenate(cls, parts):
         """Join the terms of successive batches of records."""
-        columns = ([getattr(part, f.name) for part in parts] for f in fields(cls))
-        return cls(*(None if c[0] is None else np.concatenate(c) for c in columns))
+        columns = [[getattr(part, f.name) for part in parts] for f in fields(cls)]
+        *arrays, reports = columns
+        joined = [None if c[0] is None else np.concatenate(c) for c in arrays]
+        if reports[0] is not None:
+            joined.append(SolverReport.concatenate(reports))
+        return cls(*joined)
 
     @classmethod
     def unknown(cls, n_records):

@@ -50,7 +50,15 @@ def trusted(terms, exact):
     known : ndarray of bool, of shape (n_records,)
     """
     converged = ~np.isnan(terms.step) if exact else terms.step <= LARGEST_STEP
+    if terms.solution is not None:
+        converged &= terms.solution.converged
     return converged & ~terms.undetermined
+
+
+def _solved(terms):
+    if terms.solution is None:
+        return np.ones(terms.step.shape, dtype=bool)
+    return terms.solution.converged
 
 
 def warn_of_missing(parts, exact):
@@ -65,6 +73,7 @@ def warn_of_missing(parts, exact):
     step = np.concatenate([terms.step for terms in parts])
     undetermined = np.concatenate([terms.undetermined for terms in parts])
     saddle = np.isnan(step)
+    unsolved = ~np.concatenate([_solved(terms) for terms in parts])
     missing = "have no score (NaN)"
     reasons = [
         (
@@ -79,6 +88,12 @@ def warn_of_missing(parts, exact):
             "neither training rows nor penalty hold the model's prediction for them "
             "(they differ where no training row does, or are separated from other "
             "classes, which puts the optimum at infinity)",
+        ),
+        (
+            unsolved & ~saddle,
+            missing,
+            "conjugate gradients did not reach the residual that tol asks for; a "
+            "larger max_iter, tol or damping mends this, or solver='direct'",
         ),
         (
             (step > LARGEST_STEP) & ~undetermined,

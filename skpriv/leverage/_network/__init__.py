@@ -1,1 +1,1 @@
-"""Leverages of neural networks."""
+"""Leverage of neural networks: their layers, curvature and solvers."""

@@ -1,0 +1,481 @@
+"""What a loss is to the outputs of a network.
+
+Each class is the loss of one record. The network minimises their sum, in which a
+record has the weight `weights` gives it, divided by `total`; a penalty λ next to that
+mean is `total` times λ next to the sum.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from scipy.linalg import helmert
+from torch.nn import functional
+
+from skpriv.leverage._softmax import centred_trace, curvature_trace
+
+
+class _Loss:
+    """What the losses have in common.
+
+    Attributes
+    ----------
+    has_confidence : bool
+        Whether the loss gives a probability to a label, and so a
+        `confidence_gradient`.
+    averaged : bool
+        Whether a record's leverage is the mean over outputs rather than the sum.
+    label_factor : float
+        What multiplies the derivative of the gradient in the label: less than 1 where
+        a label is smoothed.
+    """
+
+    has_confidence = False
+    averaged = False
+    label_factor = 1.0
+
+    def total(self, weights):
+        """Return what the sum of the losses is divided by.
+
+        Parameters
+        ----------
+        weights : tensor of shape (n,)
+            Weights of the records, as of `weights`, times any sample weights.
+
+        Returns
+        -------
+        total : float
+        """
+        return float(weights.sum()) if self.weighted_mean else float(len(weights))
+
+    def basis(self, n_logits):
+        """Return orthonormal directions of the logits that predictions depend on.
+
+        Parameters
+        ----------
+        n_logits : int
+
+        Returns
+        -------
+        basis : tensor of shape (n_logits, n_directions), dtype float64
+        """
+        return torch.eye(n_logits, dtype=torch.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class SoftmaxLoss(_Loss):
+    """Cross-entropy of the softmax of all logits.
+
+    Attributes
+    ----------
+    class_weight : tensor of shape (n_classes,) or None, default=None
+    label_smoothing : float, default=0
+        Share of a label that is spread evenly over all classes.
+    log_eps : float or None, default=None
+        If not None the outputs are probabilities, and the logits their logarithms
+        after adding this.
+    weighted_mean : bool, default=True
+        Whether the mean is over the weights rather than the records.
+    """
+
+    class_weight: torch.Tensor | None = None
+    label_smoothing: float = 0.0
+    log_eps: float | None = None
+    weighted_mean: bool = True
+
+    has_confidence = True
+
+    @property
+    def label_factor(self):
+        """Share of a label that is its own."""
+        return 1 - self.label_smoothing
+
+    def basis(self, n_logits):
+        """Return a basis of the logits that sum to 0, (n_logits, n_logits - 1)."""
+        return torch.from_numpy(helmert(n_logits).T.copy())
+
+    def traces(self, logits, K):
+        """Return how a prediction, and its logits, answer to its own label.
+
+        Parameters
+        ----------
+        logits : tensor of shape (n, m)
+        K : tensor of shape (n, m, m)
+            J H⁻¹ Jᵀ of each record.
+
+        Returns
+        -------
+        on_prediction, on_logits : ndarray of shape (n,)
+            Traces over the classes; logits count relative to their mean.
+        """
+        proba, K = logits.softmax(dim=1).cpu().numpy(), K.cpu().numpy()
+        return curvature_trace(proba, K), centred_trace(K)
+
+    def logits(self, outputs):
+        """Return the logits that a module's outputs stand for.
+
+        Parameters
+        ----------
+        outputs : tensor of shape (n, m)
+
+        Returns
+        -------
+        logits : tensor of shape (n, m)
+        """
+        if self.log_eps is None:
+            return outputs
+        return torch.log(outputs + self.log_eps)
+
+    def check(self, outputs, codes):
+        """Raise a ValueError unless outputs and labels belong together.
+
+        Parameters
+        ----------
+        outputs : tensor
+            Of the module, before `logits`.
+        codes : tensor of shape (n,)
+        """
+        if outputs.ndim != 2 or outputs.shape[1] < 2:
+            raise ValueError(
+                "the network has outputs of shape "
+                f"{tuple(outputs.shape)}, but a cross-entropy wants one column for "
+                "each of two or more classes."
+            )
+        highest = int(codes.max())
+        if highest >= outputs.shape[1]:
+            raise ValueError(
+                f"y has a label that is number {highest}, but the network has "
+                f"{outputs.shape[1]} outputs, numbered from 0."
+            )
+        if self.log_eps is None:
+            return
+        sums = outputs.sum(dim=1)
+        if not ((outputs >= 0).all() and ((sums - 1).abs() < 1e-3).all()):
+            raise ValueError(
+                "the network's outputs are no probabilities, which NLLLoss wants in a "
+                "NeuralNetClassifier: let the module end in a softmax, or use "
+                "CrossEntropyLoss."
+            )
+
+    def weights(self, codes):
+        """Return the weight of each record in the sum of losses.
+
+        Parameters
+        ----------
+        codes : tensor of shape (n,), dtype int64
+
+        Returns
+        -------
+        weights : tensor of shape (n,), dtype float64
+        """
+        if self.class_weight is None:
+            return torch.ones(len(codes), dtype=torch.float64, device=codes.device)
+        return self.class_weight[codes]
+
+    def loss(self, logits, codes):
+        """Return the unweighted loss of each record, differentiable in the logits.
+
+        Parameters
+        ----------
+        logits : tensor of shape (n, m)
+        codes : tensor of shape (n,), dtype int64
+
+        Returns
+        -------
+        losses : tensor of shape (n,)
+        """
+        # torch's own cross-entropy rounds label_smoothing to single precision.
+        log_p = logits.log_softmax(dim=1)
+        own = log_p.gather(1, codes[:, None])[:, 0]
+        return -self.label_factor * own - self.label_smoothing * log_p.mean(dim=1)
+
+    def hessian(self, logits):
+        """Return Λ = diag(p) - p pᵀ, the unweighted loss's Hessian in the logits.
+
+        Parameters
+        ----------
+        logits : tensor of shape (n, m)
+
+        Returns
+        -------
+        hessian : tensor of shape (n, m, m)
+        """
+        p = logits.softmax(dim=1)
+        hessian = -p[:, :, None] * p[:, None, :]
+        hessian.diagonal(dim1=1, dim2=2).copy_(p * others(p))
+        return hessian
+
+    def hessian_root(self, logits):
+        """Return L with L Lᵀ = Λ, lower triangular and without the last column.
+
+        Parameters
+        ----------
+        logits : tensor of shape (n, m)
+
+        Returns
+        -------
+        root : tensor of shape (n, m, m - 1)
+
+        References
+        ----------
+        Tanabe and Sagae, "An Exact Cholesky Decomposition and the Generalized Inverse
+        of the Variance-Covariance Matrix of the Multinomial Distribution" (1992).
+        """
+        p = logits.softmax(dim=1)
+        # Mass from each class on. Summed from the end it loses no digits, as what is
+        # left of 1 would.
+        mass = p.flip(1).cumsum(1).flip(1)
+        here, after = mass[:, :-1], mass[:, 1:]
+        column = (p[:, :-1] * _ratio(after, here)).sqrt()
+        ratios = _ratio(p[:, :, None], after[:, None, :])
+        diagonal = torch.eye(*ratios.shape[1:], dtype=p.dtype, device=p.device)
+        return (diagonal - ratios.tril(-1)) * column[:, None, :]
+
+    def residuals(self, logits, codes):
+        """Return minus the gradient of the unweighted loss in the logits.
+
+        Parameters
+        ----------
+        logits : tensor of shape (n, m)
+        codes : tensor of shape (n,), dtype int64
+
+        Returns
+        -------
+        residuals : tensor of shape (n, m)
+        """
+        shift = self.label_smoothing / logits.shape[1]
+        onehot = functional.one_hot(codes, logits.shape[1])
+        return (
+            self.confidence_gradient(logits, codes)
+            + shift
+            - self.label_smoothing * onehot
+        )
+
+    def confidence_gradient(self, logits, codes):
+        """Return (1 - p_y) times the gradient of log p_y - log(1 - p_y).
+
+        Parameters
+        ----------
+        logits : tensor of shape (n, m)
+        codes : tensor of shape (n,), dtype int64
+
+        Returns
+        -------
+        gradient : tensor of shape (n, m)
+            e_y - p.
+        """
+        p = logits.softmax(dim=1)
+        own = functional.one_hot(codes, logits.shape[1]).bool()
+        return torch.where(own, others(p), -p)
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticLoss(_Loss):
+    """Cross-entropy of one logit, that of label 1.
+
+    Attributes
+    ----------
+    pos_weight : float, default=1
+        Weight of the records with label 1.
+    weighted_mean : bool, default=False
+        Whether the mean is over the weights rather than the records.
+    """
+
+    pos_weight: float = 1.0
+    weighted_mean: bool = False
+
+    has_confidence = True
+
+    def logits(self, outputs):
+        """Return outputs of shape (n,) or (n, 1) in the latter."""
+        return _as_columns(outputs)
+
+    def check(self, outputs, codes):
+        """Raise a ValueError unless there is one output."""
+        if outputs.ndim > 2 or outputs[0].numel() != 1:
+            raise ValueError(
+                f"the network has outputs of shape {tuple(outputs.shape)}, but "
+                "a binary cross-entropy wants one a record; several labels a record "
+                "are not supported."
+            )
+
+    def weights(self, codes):
+        """Return the weight of each record in the sum of losses.
+
+        Parameters
+        ----------
+        codes : tensor of shape (n,)
+            0 or 1.
+
+        Returns
+        -------
+        weights : tensor of shape (n,), dtype float64
+        """
+        return 1 + (self.pos_weight - 1) * codes.to(torch.float64)
+
+    def loss(self, logits, codes):
+        """Return the unweighted loss of each record, differentiable in the logits.
+
+        Parameters
+        ----------
+        logits : tensor of shape (n, 1)
+        codes : tensor of shape (n,)
+
+        Returns
+        -------
+        losses : tensor of shape (n,)
+        """
+        return functional.binary_cross_entropy_with_logits(
+            logits[:, 0], codes.to(logits.dtype), reduction="none"
+        )
+
+    def traces(self, logits, K):
+        """Return how a probability, and its logit, answer to its own label."""
+        on_logits = K[:, 0, 0]
+        on_prediction = self.hessian(logits)[:, 0, 0] * on_logits
+        return on_prediction.cpu().numpy(), on_logits.cpu().numpy()
+
+    def hessian(self, logits):
+        """Return p (1 - p), of shape (n, 1, 1), for logits of shape (n, 1)."""
+        return (logits.sigmoid() * (-logits).sigmoid())[:, :, None]
+
+    def hessian_root(self, logits):
+        """Return the root of `hessian`, of shape (n, 1, 1)."""
+        return self.hessian(logits).sqrt()
+
+    def residuals(self, logits, codes):
+        """Return minus the gradient of the unweighted loss: label less probability.
+
+        Parameters
+        ----------
+        logits : tensor of shape (n, 1)
+        codes : tensor of shape (n,)
+
+        Returns
+        -------
+        residuals : tensor of shape (n, 1)
+        """
+        positive = codes[:, None] > 0
+        return torch.where(positive, (-logits).sigmoid(), -logits.sigmoid())
+
+    def confidence_gradient(self, logits, codes):
+        """Return (1 - p_y) times the gradient of log p_y - log(1 - p_y).
+
+        Parameters
+        ----------
+        logits : tensor of shape (n, 1)
+        codes : tensor of shape (n,)
+
+        Returns
+        -------
+        gradient : tensor of shape (n, 1)
+        """
+        return self.residuals(logits, codes)
+
+
+@dataclass(frozen=True, eq=False)
+class SquaredLoss(_Loss):
+    """A multiple of the squared error, its mean or sum over outputs.
+
+    Attributes
+    ----------
+    factor : float, default=1
+    over_outputs : {"mean", "sum"}, default="mean"
+    weighted_mean : bool, default=False
+        Whether the mean over records is over their weights.
+    """
+
+    factor: float = 1.0
+    over_outputs: str = "mean"
+    weighted_mean: bool = False
+
+    averaged = True
+
+    def logits(self, outputs):
+        """Return outputs of shape (n,) or (n, m) in the latter."""
+        return _as_columns(outputs)
+
+    def check(self, outputs, codes):
+        """Raise a ValueError unless outputs and targets have one shape."""
+        if _as_columns(outputs).shape != codes.shape:
+            raise ValueError(
+                f"the network has outputs of shape {tuple(outputs.shape)}, but y "
+                f"has targets of shape {tuple(codes.shape)}."
+            )
+
+    def weights(self, codes):
+        """Return ones, of shape (n,)."""
+        return torch.ones(len(codes), dtype=torch.float64, device=codes.device)
+
+    def loss(self, logits, codes):
+        """Return the unweighted loss of each record, differentiable in the outputs.
+
+        Parameters
+        ----------
+        logits, codes : tensor of shape (n, m)
+            Outputs, and targets.
+
+        Returns
+        -------
+        losses : tensor of shape (n,)
+        """
+        return self._scale(logits) * ((logits - codes) ** 2).sum(dim=1)
+
+    def traces(self, logits, K):
+        """Return how outputs answer to their own targets, on average, twice."""
+        trace = 2 * self._scale(logits) * K.diagonal(dim1=1, dim2=2).mean(dim=1)
+        return trace.cpu().numpy(), trace.cpu().numpy()
+
+    def hessian(self, logits):
+        """Return a multiple of the identity, of shape (n, m, m), for (n, m)."""
+        n, m = logits.shape
+        eye = torch.eye(m, dtype=logits.dtype, device=logits.device)
+        return (2 * self._scale(logits) * eye).expand(n, m, m)
+
+    def hessian_root(self, logits):
+        """Return the root of `hessian`, of the same shape."""
+        n, m = logits.shape
+        eye = torch.eye(m, dtype=logits.dtype, device=logits.device)
+        return ((2 * self._scale(logits)) ** 0.5 * eye).expand(n, m, m)
+
+    def residuals(self, logits, codes):
+        """Return minus the gradient of the unweighted loss in the outputs.
+
+        Parameters
+        ----------
+        logits, codes : tensor of shape (n, m)
+
+        Returns
+        -------
+        residuals : tensor of shape (n, m)
+        """
+        return 2 * self._scale(logits) * (codes - logits)
+
+    def _scale(self, logits):
+        n_terms = logits.shape[1] if self.over_outputs == "mean" else 1
+        return self.factor / n_terms
+
+
+def others(p):
+    """Return 1 - p without loss of digits where p is close to 1.
+
+    Parameters
+    ----------
+    p : tensor of shape (n, m)
+        Probabilities that sum to 1.
+
+    Returns
+    -------
+    rest : tensor of shape (n, m)
+    """
+    top = p.argmax(dim=1, keepdim=True)
+    of_top = p.scatter(1, top, 0.0).sum(dim=1, keepdim=True)
+    return (1 - p).scatter(1, top, of_top)
+
+
+def _as_columns(outputs):
+    return outputs[:, None] if outputs.ndim == 1 else outputs
+
+
+def _ratio(part, whole):
+    """Return part / whole, and 0 where both are 0."""
+    return torch.where(whole > 0, part / torch.where(whole > 0, whole, 1.0), 0.0)

@@ -1,0 +1,322 @@
+"""Three routes to what the inverse curvature says of records: H⁻¹ between Jacobians.
+
+Each route is made once for the training records, and then asked about any records. The
+direct route holds a root of H⁻¹, the sketch a random one of few columns, and conjugate
+gradients solve for the records asked about.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import torch
+
+from skpriv.leverage._inverse import inverse_root
+from skpriv.leverage._network._blocks import forward, rows
+from skpriv.leverage._network._solvers import conjugate_gradients, nystrom
+
+_RANK = 256
+COPIES_IN_SOLVER = 8
+
+
+@dataclass
+class Answers:
+    """What a route says of some records.
+
+    Attributes
+    ----------
+    K : Tensor of shape (n_records, n_logits, n_logits)
+        J H⁻¹ Jᵀ.
+    shift, variance : Tensor of shape (n_records,) or None
+        Of the records' confidence over models fitted on random halves: see
+        `RecordTerms`.
+    outside : ndarray of bool, of shape (n_records,)
+        Whether neither damping nor training records hold the record's logits.
+    residuals : ndarray of shape (n_records,)
+        Largest relative residual among the systems that were solved for the record.
+    n_iter : ndarray of int, of shape (n_records,)
+        Most iterations among them.
+    converged, negative : ndarray of bool, of shape (n_records,)
+        Whether all of them were solved; whether a negative curvature was met.
+    """
+
+    K: torch.Tensor
+    shift: torch.Tensor | None
+    variance: torch.Tensor | None
+    outside: np.ndarray
+    residuals: np.ndarray
+    n_iter: np.ndarray
+    converged: np.ndarray
+    negative: np.ndarray
+
+    @classmethod
+    def settled(cls, K, shift=None, variance=None, outside=None):
+        """Make answers that need no iterations."""
+        n = len(K)
+        no, once = np.zeros(n, dtype=bool), np.ones(n, dtype=int)
+        outside = no if outside is None else outside
+        return cls(K, shift, variance, outside, np.zeros(n), once, ~no, no)
+
+
+class DirectRoute:
+    """One Cholesky factor of the curvature serves all records.
+
+    Parameters
+    ----------
+    H : ndarray of shape (n_parameters, n_parameters)
+        Curvature of the losses.
+    damping : Tensor of shape (n_parameters,)
+        Penalty next to their sum.
+    gradients : callable or None
+        Yields chunks of the training records' gradients, if confidence is asked for.
+
+    Raises
+    ------
+    NegativeCurvatureError
+        If the curvature is not positive.
+    """
+
+    name = "direct"
+
+    def __init__(self, H, damping, gradients=None):
+        self._like = damping
+        diagonal = np.diag(damping.cpu().numpy())
+        self._inverse = inverse_root(H + diagonal)
+        self._root = self._tensor(self._inverse.W)
+        self._half_root = self._sandwich = None
+        if gradients is not None:
+            G = sum(g.T @ g for g in gradients())
+            half = inverse_root(H + 2 * diagonal)
+            self._half_root = self._tensor(half.W)
+            inverse = self._tensor(half.inverse())
+            self._sandwich = inverse @ G @ inverse
+
+    def _tensor(self, array):
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self._like)
+
+    def answer(self, blocks, loss, logits, residuals, confidence):
+        """Return the `Answers` for records, from their Jacobians."""
+        K = _gram(forward(blocks, self._root))
+        shift = variance = None
+        if self._half_root is not None:
+            shift = _between(confidence, forward(blocks, self._half_root), residuals)
+            direction = (rows(blocks) * confidence[:, :, None]).sum(dim=1)
+            variance = ((direction @ self._sandwich) * direction).sum(dim=1)
+        return Answers.settled(K, shift, variance, self._outside(blocks, loss, logits))
+
+    def _outside(self, blocks, loss, logits):
+        if self._inverse.span is None:
+            return None
+        basis = loss.basis(logits.shape[1]).to(logits)
+        A = (basis.T @ rows(blocks)).cpu().numpy()
+        share = self._inverse.outside(A.reshape(-1, A.shape[2]))
+        return (share > 1e-6).reshape(len(A), -1).any(axis=1)
+
+
+class Systems:
+    """Linear systems in the damped curvature, solved by conjugate gradients.
+
+    Parameters
+    ----------
+    curvature : GaussNewton or Hessian
+    gauss_newton : GaussNewton
+        What the preconditioner approximates.
+    damping : Tensor of shape (n_parameters,)
+        Penalty next to the sum of losses.
+    n_columns : int
+        About how many systems there are to solve.
+    random_state : numpy.random.Generator
+    tol : float
+        Largest relative residual.
+    max_iter : int
+    """
+
+    def __init__(
+        self, curvature, gauss_newton, damping, n_columns, random_state, tol, max_iter
+    ):
+        self._curvature = curvature
+        self._damping = damping
+        self._tol, self._max_iter = tol, max_iter
+        size = len(damping)
+        rank = min(_RANK, size // 4, 16 * n_columns)
+        self._preconditioner = None
+        if rank > 0:
+            generator = torch.Generator().manual_seed(int(random_state.integers(2**31)))
+            self._preconditioner = nystrom(
+                gauss_newton,
+                size,
+                rank,
+                generator,
+                dtype=damping.dtype,
+                device=damping.device,
+            )
+
+    def solve(self, B, times=1):
+        """Solve for the columns of B, the damping taken so many times."""
+        damping = times * self._damping
+        precondition = None
+        if self._preconditioner is not None:
+            mean = float(damping.mean())
+            precondition = partial(self._preconditioner.solve, damping=mean)
+        return conjugate_gradients(
+            lambda V: self._curvature(V) + damping[:, None] * V,
+            B,
+            precondition=precondition,
+            tol=self._tol,
+            max_iter=self._max_iter,
+        )
+
+
+class SketchRoute:
+    """A random root of the inverse curvature, of few columns, serves all records.
+
+    With S and R of random signs, W = H⁻¹ (Aᵀ Sᵀ + D^½ Rᵀ) has W Wᵀ = H⁻¹ on average.
+
+    Parameters
+    ----------
+    gauss_newton : GaussNewton
+    damping : Tensor of shape (n_parameters,)
+        Penalty next to the sum of losses.
+    n_sketches : int
+        Number of columns; the relative error of a score is about √(2 / n_sketches).
+    random_state : numpy.random.Generator
+    confidence : bool
+        Whether confidence is asked for.
+    tol : float
+    max_iter : int
+    """
+
+    name = "sketch"
+
+    def __init__(
+        self, gauss_newton, damping, n_sketches, random_state, confidence, tol, max_iter
+    ):
+        self._gauss_newton = gauss_newton
+        self._random_state = random_state
+        self._n_sketches = n_sketches
+        systems = Systems(
+            gauss_newton,
+            gauss_newton,
+            damping,
+            n_sketches,
+            random_state,
+            tol,
+            max_iter,
+        )
+        A = gauss_newton.transpose(self._signs)
+        D = damping.sqrt()[:, None] * self._signs(len(damping), 1)[:, 0].to(damping)
+        solutions = [systems.solve(A + D)]
+        if confidence:
+            G = gauss_newton.gradient_transpose(self._signs)
+            solutions += [systems.solve(B, times=2) for B in (A + 2**0.5 * D, G)]
+        self._roots = [solution.X for solution in solutions]
+        self._residual = max(float(s.residuals.max()) for s in solutions)
+        self._n_iter = max(int(s.n_iter.max()) for s in solutions)
+        self._converged = all(bool(s.converged.all()) for s in solutions)
+        self._negative = any(bool(s.negative_curvature.any()) for s in solutions)
+
+    def _signs(self, n_items, n_rows):
+        """Return random signs over √n_sketches, the same however items are chunked."""
+        shape = (n_items, -(-n_rows * self._n_sketches // 64))
+        words = self._random_state.integers(2**64, size=shape, dtype=np.uint64)
+        bits = np.unpackbits(words.view(np.uint8), axis=1)
+        bits = bits[:, : n_rows * self._n_sketches]
+        signs = torch.from_numpy(bits.reshape(n_items, n_rows, -1)).to(torch.float64)
+        return (2 * signs - 1) / self._n_sketches**0.5
+
+    def answer(self, blocks, loss, logits, residuals, confidence):
+        """Return the `Answers` for records, from their Jacobians."""
+        n = len(logits)
+        answers = Answers.settled(_gram(forward(blocks, self._roots[0])))
+        if len(self._roots) > 1:
+            half, deviations = (forward(blocks, root) for root in self._roots[1:])
+            answers.shift = _between(confidence, half, residuals)
+            answers.variance = _between(confidence, deviations, confidence)
+        # All records rest on all of the systems.
+        answers.residuals = np.full(n, self._residual)
+        answers.n_iter = np.full(n, self._n_iter)
+        answers.converged = np.full(n, self._converged)
+        answers.negative = np.full(n, self._negative)
+        return answers
+
+
+class ConjugateGradientsRoute:
+    """The systems of the records asked about are solved, many at once.
+
+    Parameters
+    ----------
+    curvature : GaussNewton or Hessian
+    gauss_newton : GaussNewton
+    damping : Tensor of shape (n_parameters,)
+        Penalty next to the sum of losses.
+    n_columns : int
+        About how many systems there will be.
+    random_state : numpy.random.Generator
+    confidence : bool
+        Whether confidence is asked for.
+    tol : float
+    max_iter : int
+    """
+
+    name = "cg"
+
+    def __init__(
+        self,
+        curvature,
+        gauss_newton,
+        damping,
+        n_columns,
+        random_state,
+        confidence,
+        tol,
+        max_iter,
+    ):
+        self._gauss_newton = gauss_newton
+        self._confidence = confidence
+        self._systems = Systems(
+            curvature, gauss_newton, damping, n_columns, random_state, tol, max_iter
+        )
+
+    def answer(self, blocks, loss, logits, residuals, confidence):
+        """Return the `Answers` for records, from their Jacobians."""
+        J = rows(blocks)
+        n, n_logits, size = J.shape
+        basis = loss.basis(n_logits).to(logits)
+        B = (basis.T @ J).reshape(-1, size).T
+        solved = [self._systems.solve(B)]
+        X = solved[0].X.T.reshape(n, -1, size)
+        K = basis @ (basis.T @ J) @ X.mT @ basis.T
+        shift = variance = None
+        if self._confidence:
+            B = (J * confidence[:, :, None]).sum(dim=1).T
+            solved.append(self._systems.solve(B, times=2))
+            X = solved[1].X
+            pulled = (J * residuals[:, :, None]).sum(dim=1)
+            shift = (pulled * X.T).sum(dim=1)
+            variance = self._gauss_newton.gradient_squares(X)
+
+        def each(name, reduce):
+            values = [getattr(s, name).cpu().reshape(n, -1) for s in solved]
+            return reduce(torch.cat(values, dim=1), dim=1).numpy()
+
+        return Answers(
+            K,
+            shift,
+            variance,
+            np.zeros(n, dtype=bool),
+            each("residuals", torch.amax),
+            each("n_iter", torch.amax),
+            each("converged", torch.all),
+            each("negative_curvature", torch.any),
+        )
+
+
+def _gram(P):
+    """Return P Pᵀ of each record."""
+    return P @ P.mT
+
+
+def _between(a, P, b):
+    """Return aᵀ P Pᵀ b of each record."""
+    left, right = ((v[:, None] @ P)[:, 0] for v in (a, b))
+    return (left * right).sum(dim=1)
