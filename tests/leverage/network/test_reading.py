@@ -388,10 +388,11 @@ def test_losses_of_a_net_add_up_to_what_skorch_minimises(model, y, reduction):
         model.module_.eval()
         y_pred = model.infer(X)
         expected = float(model.get_loss(y_pred, targets.for_fit(y)))
-    divisor = 1 if reduction == "sum" else network.loss.total(weights)
+    ones = torch.ones(len(codes))
+    divisor = 1 if reduction == "sum" else network.loss.total(codes, ones)
     # The net computes in single precision.
     assert total / divisor == pytest.approx(expected, rel=1e-5)
-    assert network.loss.total(weights) == pytest.approx(
+    assert network.loss.total(codes, ones) == pytest.approx(
         N if reduction == "sum" or not network.loss.weighted_mean else weights.sum()
     )
 
@@ -503,13 +504,14 @@ def _gradient(network, targets, y, sample_weight=None):
     module = copy.deepcopy(network.module).requires_grad_()
     parameters = dict(module.named_parameters())
     codes = network.codes(targets.codes(y))
-    weights = network.loss.weights(codes)
-    if sample_weight is not None:
-        weights = weights * torch.tensor(sample_weight)
+    if sample_weight is None:
+        sample_weight = np.ones(len(y))
+    sample_weight = torch.tensor(sample_weight)
+    weights = network.loss.weights(codes) * sample_weight
     logits = network.loss.logits(module(network.inputs(X)))
     objective = (weights * network.loss.loss(logits, codes)).sum()
     for name, parameter in parameters.items():
-        decay = network.weight_decay[name] * network.loss.total(weights)
+        decay = network.weight_decay[name] * network.loss.total(codes, sample_weight)
         objective = objective + decay * parameter.square().sum() / 2
     gradients = torch.autograd.grad(objective, list(parameters.values()))
     return dict(zip(parameters, gradients, strict=True))
@@ -531,8 +533,9 @@ def test_a_step_of_descent_follows_the_objective(model, y, reduction):
     before = {name: p.detach().clone() for name, p in model.module_.named_parameters()}
     model.partial_fit(X, targets.for_fit(y))
     gradients = _gradient(network, targets, y)
-    weights = network.loss.weights(network.codes(targets.codes(y)))
-    divisor = network.loss.total(weights) if reduction == "mean" else 1
+    codes = network.codes(targets.codes(y))
+    total = network.loss.total(codes, torch.ones(len(codes)))
+    divisor = total if reduction == "mean" else 1
     after = dict(model.module_.named_parameters())
     for name, gradient in gradients.items():
         step = (before[name] - after[name].detach()).double() / model.lr
@@ -613,7 +616,8 @@ def test_alpha_is_divided_by_the_batch_and_is_of_weights_only(parameters, expect
 def test_a_perceptron_divides_by_the_weights_of_records(kind, y, loss):
     network = read_network(_fit_mlp(kind, y), N)
     assert isinstance(network.loss, loss)
-    assert network.loss.total(torch.tensor([0.5, 2.0])) == 2.5
+    weights = torch.tensor([0.5, 2.0])
+    assert network.loss.total(torch.zeros(2, dtype=torch.int64), weights) == 2.5
 
 
 def test_a_perceptron_of_several_labels_is_refused():
