@@ -237,6 +237,18 @@ def test_faults_are_named(digits, fitted):
         GLSScorer(regressor, score="attack_power").fit(X, y * 1.0)
 
 
+def test_records_that_change_each_other_are_refused(digits):
+    X, y = digits
+    module = nn.Sequential(
+        nn.Linear(64, 4), nn.BatchNorm1d(4, track_running_stats=False), nn.Linear(4, 3)
+    )
+    net = NeuralNetClassifier(
+        module, criterion=nn.CrossEntropyLoss, max_epochs=1, train_split=None, verbose=0
+    )
+    with pytest.raises(ValueError, match="batch norms want"):
+        GLSScorer(net).fit(X, y)
+
+
 @pytest.mark.parametrize(
     "option",
     [
