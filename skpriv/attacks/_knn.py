@@ -37,12 +37,16 @@ def nearest_member_votes(neighbors, members, y, n_neighbors, counts):
     counts[:] = 0
     n_votes = np.zeros(neighbors.shape[0], dtype=np.intp)
     for row in range(neighbors.shape[0]):
+        found = 0
         for record in neighbors[row]:
-            if members[record]:
-                counts[row, y[record]] += 1
-                n_votes[row] += 1
-                if n_votes[row] == n_neighbors:
-                    break
+            # Added up, not branched on: membership is a coin toss, which no processor
+            # foresees.
+            member = np.intp(members[record])
+            counts[row, y[record]] += member
+            found += member
+            if found == n_neighbors:
+                break
+        n_votes[row] = found
     return n_votes
 
 

@@ -41,11 +41,15 @@ class Moments(NamedTuple):
         moments : Moments, of shape (n_values, n_records)
         """
         counted = ~np.isnan(values)
-        gap = np.where(counted, values - self.mean, 0.0)
-        n = self.n - counted
+        gap = values - self.mean
+        if counted.all():
+            n = self.n - 1
+        else:
+            n = self.n - counted
+            gap[~counted] = 0.0
         rest = np.maximum(n, 1)
         ss = np.maximum(self.ss - (rest + 1) / rest * gap**2, 0.0)
-        return Moments(n, self.mean - gap / rest, ss)
+        return Moments(np.broadcast_to(n, gap.shape), self.mean - gap / rest, ss)
 
 
 def moments(signals):
@@ -61,7 +65,7 @@ def moments(signals):
     """
     counted = ~np.isnan(signals)
     n = counted.sum(axis=0)
-    mean = np.where(counted, signals, 0.0).sum(axis=0) / np.maximum(n, 1)
+    mean = np.nansum(signals, axis=0) / np.maximum(n, 1)
     gaps = np.where(counted, signals - mean, 0.0)
     return Moments(n, mean, np.einsum("ij,ij->j", gaps, gaps))
 
@@ -82,6 +86,8 @@ def pair_shadows(signals, membership):
         The row that a shadow's signal went to, of `inside` and `outside` one upon
         the other.
     """
+    if len(membership) % 2 == 0 and (membership[::2] != membership[1::2]).all():
+        return _pair_complements(signals, membership[::2])
     n_shadows = len(membership)
     n_inside = np.cumsum(membership, axis=0, dtype=np.intp)
     n_outside = np.arange(1, n_shadows + 1)[:, np.newaxis] - n_inside
@@ -90,6 +96,18 @@ def pair_shadows(signals, membership):
     paired = np.full((2 * n_rows, signals.shape[1]), np.nan)
     np.put_along_axis(paired, places, signals, axis=0)
     return paired[:n_rows], paired[n_rows:], places
+
+
+def _pair_complements(signals, first_inside):
+    """Pair each two shadows, given which records the first of them is trained on."""
+    first, second = signals[::2].astype(float), signals[1::2].astype(float)
+    inside = np.where(first_inside, first, second)
+    outside = np.where(first_inside, second, first)
+    pair = np.arange(len(first))[:, np.newaxis]
+    places = np.empty(signals.shape, dtype=np.intp)
+    places[::2] = np.where(first_inside, pair, pair + len(first))
+    places[1::2] = np.where(first_inside, pair + len(first), pair)
+    return inside, outside, places
 
 
 class VariancePrior:
@@ -148,8 +166,7 @@ class VariancePrior:
 
 
 def _trigamma_of_halves(dof):
-    levels, which = np.unique(dof, return_inverse=True)
-    return polygamma(1, levels / 2)[which].reshape(dof.shape)
+    return polygamma(1, np.arange(1, dof.max() + 1) / 2)[dof - 1]
 
 
 def _inverse_trigamma(values):

@@ -18,7 +18,7 @@ from skpriv.attacks._likelihood import (
 from skpriv.attacks._signals import SIGNALS
 from skpriv.utils._sklearn import Interval, StrOptions
 
-_RECORDS_A_BATCH = 2048
+_RECORDS_A_BATCH = 512
 
 
 def attack_success(
@@ -356,8 +356,8 @@ class LiRAAttack(ShadowAttack):
 def _zero_variance(signals, membership):
     flat = np.zeros(signals.shape[1], dtype=bool)
     for side in (membership, ~membership):
-        highest = signals.max(axis=0, where=side, initial=-np.inf)
-        flat |= highest <= signals.min(axis=0, where=side, initial=np.inf)
+        first = np.take_along_axis(signals, side.argmax(axis=0)[np.newaxis], axis=0)
+        flat |= ((signals == first) | ~side).all(axis=0)
     return flat
 
 
