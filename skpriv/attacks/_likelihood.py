@@ -1,10 +1,7 @@
 """Likelihood ratios of membership, each shadow left out of its own reference.
 
-Records are columns. The shadows of a record are put in pairs, one trained with the
-record and one without: ``inside[p]`` and ``outside[p]``. A design of complementary
-halves makes such pairs of a half and its complement. Rows beyond the last pair, on
-the longer side of a record that is in more shadows than not or the reverse, count
-in the moments only; the shorter side holds NaN there.
+Records are columns. The shadows of a record are put in pairs, of which one was trained
+with the record and one without; see `_pairs`.
 """
 
 from typing import NamedTuple
@@ -13,6 +10,7 @@ import numpy as np
 from scipy.special import log_ndtr, polygamma
 from scipy.stats import norm
 
+from skpriv.attacks._pairs import most_on_a_side, pair_shadows
 from skpriv.metrics._intervals import mean_of_two_interval, proportion_interval
 
 MODES = ("online", "offline", "offline-density")
@@ -48,8 +46,11 @@ class Moments(NamedTuple):
             n = self.n - counted
             gap[~counted] = 0.0
         rest = np.maximum(n, 1)
-        ss = np.maximum(self.ss - (rest + 1) / rest * gap**2, 0.0)
-        return Moments(np.broadcast_to(n, gap.shape), self.mean - gap / rest, ss)
+        ss = gap**2
+        ss *= (rest + 1) / rest
+        np.maximum(np.subtract(self.ss, ss, out=ss), 0.0, out=ss)
+        gap /= rest
+        return Moments(np.broadcast_to(n, ss.shape), self.mean - gap, ss)
 
 
 def moments(signals):
@@ -68,46 +69,6 @@ def moments(signals):
     mean = np.nansum(signals, axis=0) / np.maximum(n, 1)
     gaps = np.where(counted, signals - mean, 0.0)
     return Moments(n, mean, np.einsum("ij,ij->j", gaps, gaps))
-
-
-def pair_shadows(signals, membership):
-    """Signals of each record with and without it in training, pair by pair.
-
-    Parameters
-    ----------
-    signals : ndarray of shape (n_shadows, n_records)
-    membership : ndarray of shape (n_shadows, n_records), dtype bool
-
-    Returns
-    -------
-    inside, outside : ndarray of shape (n_rows, n_records), dtype float64
-        NaN where a record has fewer shadows on the side than there are rows.
-    places : ndarray of shape (n_shadows, n_records)
-        The row that a shadow's signal went to, of `inside` and `outside` one upon
-        the other.
-    """
-    if len(membership) % 2 == 0 and (membership[::2] != membership[1::2]).all():
-        return _pair_complements(signals, membership[::2])
-    n_shadows = len(membership)
-    n_inside = np.cumsum(membership, axis=0, dtype=np.intp)
-    n_outside = np.arange(1, n_shadows + 1)[:, np.newaxis] - n_inside
-    n_rows = int(max(n_inside[-1].max(), n_outside[-1].max()))
-    places = np.where(membership, n_inside, n_outside + n_rows) - 1
-    paired = np.full((2 * n_rows, signals.shape[1]), np.nan)
-    np.put_along_axis(paired, places, signals, axis=0)
-    return paired[:n_rows], paired[n_rows:], places
-
-
-def _pair_complements(signals, first_inside):
-    """Pair each two shadows, given which records the first of them is trained on."""
-    first, second = signals[::2].astype(float), signals[1::2].astype(float)
-    inside = np.where(first_inside, first, second)
-    outside = np.where(first_inside, second, first)
-    pair = np.arange(len(first))[:, np.newaxis]
-    places = np.empty(signals.shape, dtype=np.intp)
-    places[::2] = np.where(first_inside, pair, pair + len(first))
-    places[1::2] = np.where(first_inside, pair + len(first), pair)
-    return inside, outside, places
 
 
 class VariancePrior:
@@ -263,44 +224,44 @@ def leave_pair_out(signals, membership, *, mode, variance, batches):
     Yields
     ------
     batch : slice
-    scores, margins : ndarray of shape (n_shadows, n_batch)
-        As of `membership_statistic`; NaN for a shadow without a partner, and where
-        fewer than two signals of a side are left.
+    places : ndarray of shape (n_shadows, n_batch)
+        As of `pair_shadows`; see `in_order_of_shadows`.
+    scores, margins : tuple of two ndarray of shape (n_rows, n_batch)
+        As of `membership_statistic`, for the shadows trained with the record, and for
+        those without; NaN for a shadow without a partner, and where fewer than two
+        signals of a side are left.
     """
     priors = VariancePrior(), VariancePrior()
+    n_rows = most_on_a_side(membership)
     for batch in batches if variance != "record" else ():
-        _, _, left = _without_each_pair(signals[:, batch], membership[:, batch])
+        _, _, left = _without_each_pair(signals[:, batch], membership[:, batch], n_rows)
         for prior, moments_left in zip(priors, left, strict=True):
             prior.gather(moments_left)
     for batch in batches:
         places, sides, left = _without_each_pair(
-            signals[:, batch], membership[:, batch]
+            signals[:, batch], membership[:, batch], n_rows
         )
         references = [
             (moments_left.mean, record_variances(moments_left, prior, variance))
             for prior, moments_left in zip(priors, left, strict=True)
         ]
-        paired = ~np.isnan(sides[0] + sides[1])
-        enough = paired & (np.minimum(left[0].n, left[1].n) > 1)
+        few = np.isnan(sides[0] + sides[1]) | (np.minimum(left[0].n, left[1].n) < 2)
         results = [
-            membership_statistic(np.where(enough, side, np.nan), *references, mode)
-            for side in sides
+            membership_statistic(_blank(side, few), *references, mode) for side in sides
         ]
-        yield (
-            batch,
-            *(
-                np.take_along_axis(np.concatenate(sides), places, axis=0)
-                for sides in zip(*results, strict=True)
-            ),
-        )
+        yield batch, places, *zip(*results, strict=True)
 
 
-def _without_each_pair(signals, membership):
-    inside, outside, places = pair_shadows(signals, membership)
+def _without_each_pair(signals, membership, n_rows):
+    inside, outside, places = pair_shadows(signals, membership, n_rows)
     sides = inside, outside
     unpaired = np.isnan(inside + outside)
-    left = [moments(side).without(np.where(unpaired, np.nan, side)) for side in sides]
+    left = [moments(side).without(_blank(side, unpaired)) for side in sides]
     return places, sides, left
+
+
+def _blank(values, where):
+    return np.where(where, np.nan, values) if where.any() else values
 
 
 def target_scores(values, signals, membership, *, mode, variance, batches):
@@ -344,25 +305,27 @@ def _one_row(values):
     return Moments(*(part[np.newaxis] for part in values))
 
 
-def hit_counts(margins, membership):
+def hit_counts(margins):
     """Hits of the test on each record, a tie being half a hit.
 
     Parameters
     ----------
-    margins : ndarray of shape (n_shadows, n_records)
-        Above 0: called a member. NaN: not tried.
-    membership : ndarray of shape (n_shadows, n_records), dtype bool
+    margins : tuple of two ndarray of shape (n_rows, n_records)
+        At the shadows trained with the record, and at those without it. Above 0:
+        called a member. NaN: not tried.
 
     Returns
     -------
     hits, trials : ndarray of shape (2, n_records)
-        On the shadows trained with the record, and on those without it.
     """
-    correct = np.where(membership, margins > 0, margins < 0) + 0.5 * (margins == 0)
-    tried = ~np.isnan(margins)
-    sides = membership & tried, ~membership & tried
-    hits = np.stack([(correct * side).sum(axis=0) for side in sides])
-    return hits, np.stack([side.sum(axis=0) for side in sides])
+    inside, outside = margins
+    right = inside > 0, outside < 0
+    hits = [
+        np.count_nonzero(called, axis=0) + np.count_nonzero(side == 0, axis=0) / 2
+        for called, side in zip(right, margins, strict=True)
+    ]
+    trials = [len(side) - np.count_nonzero(np.isnan(side), axis=0) for side in margins]
+    return np.stack(hits), np.stack(trials)
 
 
 def success_interval(hits, trials, confidence_level=0.95):

@@ -15,6 +15,7 @@ from skpriv.attacks._likelihood import (
     success_interval,
     target_scores,
 )
+from skpriv.attacks._pairs import in_order_of_shadows
 from skpriv.attacks._signals import SIGNALS
 from skpriv.utils._sklearn import Interval, StrOptions
 
@@ -45,14 +46,14 @@ def attack_success(
     interval : ndarray of shape (n_records, 2)
     """
     hits, trials = np.zeros((2, 2, signals.shape[1]))
-    for batch, _, margins in leave_pair_out(
+    for batch, _, _, margins in leave_pair_out(
         signals,
         membership,
         mode=mode,
         variance=variance,
         batches=_batches(signals.shape[1]),
     ):
-        hits[:, batch], trials[:, batch] = hit_counts(margins, membership[:, batch])
+        hits[:, batch], trials[:, batch] = hit_counts(margins)
     return success_interval(hits, trials, confidence_level)
 
 
@@ -317,15 +318,36 @@ class LiRAAttack(ShadowAttack):
         """
         check_is_fitted(self)
         scores = np.empty(self.signals_.shape)
-        for batch, batch_scores, _ in leave_pair_out(
+        for batch, places, sides, _ in self._leave_pair_out():
+            scores[:, batch] = in_order_of_shadows(sides, places)
+        return scores
+
+    def shadow_hits(self):
+        """Whether the attack is right about each record at each shadow.
+
+        Each shadow and its partner are left out of the reference; ``attack_success_``
+        is the mean of the rates with and without the record.
+
+        Returns
+        -------
+        hits : ndarray of shape (n_shadows, n_samples), dtype float64
+            1: right. 0: wrong. 0.5: undecided. NaN: not tried, for want of shadows.
+        """
+        check_is_fitted(self)
+        hits = np.empty(self.signals_.shape)
+        for batch, places, _, (inside, outside) in self._leave_pair_out():
+            right = (np.sign(inside) + 1) / 2, (1 - np.sign(outside)) / 2
+            hits[:, batch] = in_order_of_shadows(right, places)
+        return hits
+
+    def _leave_pair_out(self):
+        return leave_pair_out(
             self.signals_,
             self.membership_,
             mode=self.mode,
             variance=self.variance,
-            batches=_batches(scores.shape[1]),
-        ):
-            scores[:, batch] = batch_scores
-        return scores
+            batches=_batches(self.signals_.shape[1]),
+        )
 
     @property
     def attack_success_halves_(self):
