@@ -34,7 +34,7 @@ KERNELS = {
     "neighbors._subsets": {"neighbors._semivalues"},
     "neighbors._shapley_regression": {"neighbors._semivalues"},
 }
-KERNEL_PACKAGES = {"numpy", "numba", "scipy", "math", "typing"}
+KERNEL_PACKAGES = {"functools", "numpy", "numba", "scipy", "math", "typing"}
 
 
 def modules():

@@ -4,6 +4,7 @@ Records are columns. The shadows of a record are put in pairs, of which one was 
 with the record and one without; see `_pairs`.
 """
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -107,13 +108,14 @@ class VariancePrior:
         columns = (moments.ss, dof, varies, logs, logs**2, expected)
         self._sums = self._sums + np.array([c.sum(axis=-1) for c in columns], float)
 
-    @property
+    # Read when all records are gathered, and then batch by batch.
+    @cached_property
     def pooled(self):
         """Pooled variances, of shape (n_rows,)."""
         ss, dof = self._sums[:2]
         return np.divide(ss, dof, out=np.full(ss.shape, np.nan), where=dof > 0)
 
-    @property
+    @cached_property
     def weight(self):
         """Weight of the pooled variances, in observations, of shape (n_rows,)."""
         n, total, squares, expected = self._sums[2:]
@@ -168,8 +170,12 @@ def record_variances(moments, prior, variance):
         pooled = prior.pooled[:, np.newaxis]
         share = 1 / (1 + dof / prior.weight[:, np.newaxis])
         own = moments.ss / np.maximum(dof, 1)
-        values = share * pooled + (1 - share) * own
-    return np.where(moments.n > 0, np.maximum(values, _SMALLEST_VARIANCE), np.nan)
+        values = share * pooled
+        np.subtract(1, share, out=share)
+        share *= own
+        values += share
+    values = np.maximum(values, _SMALLEST_VARIANCE)
+    return _blank(values, moments.n <= 0)
 
 
 def membership_statistic(values, inside, outside, mode):
@@ -224,8 +230,6 @@ def leave_pair_out(signals, membership, *, mode, variance, batches):
     Yields
     ------
     batch : slice
-    places : ndarray of shape (n_shadows, n_batch)
-        As of `pair_shadows`; see `in_order_of_shadows`.
     scores, margins : tuple of two ndarray of shape (n_rows, n_batch)
         As of `membership_statistic`, for the shadows trained with the record, and for
         those without; NaN for a shadow without a partner, and where fewer than two
@@ -234,11 +238,11 @@ def leave_pair_out(signals, membership, *, mode, variance, batches):
     priors = VariancePrior(), VariancePrior()
     n_rows = most_on_a_side(membership)
     for batch in batches if variance != "record" else ():
-        _, _, left = _without_each_pair(signals[:, batch], membership[:, batch], n_rows)
+        _, left = _without_each_pair(signals[:, batch], membership[:, batch], n_rows)
         for prior, moments_left in zip(priors, left, strict=True):
             prior.gather(moments_left)
     for batch in batches:
-        places, sides, left = _without_each_pair(
+        sides, left = _without_each_pair(
             signals[:, batch], membership[:, batch], n_rows
         )
         references = [
@@ -249,15 +253,14 @@ def leave_pair_out(signals, membership, *, mode, variance, batches):
         results = [
             membership_statistic(_blank(side, few), *references, mode) for side in sides
         ]
-        yield batch, places, *zip(*results, strict=True)
+        yield batch, *zip(*results, strict=True)
 
 
 def _without_each_pair(signals, membership, n_rows):
-    inside, outside, places = pair_shadows(signals, membership, n_rows)
-    sides = inside, outside
-    unpaired = np.isnan(inside + outside)
+    sides = pair_shadows(signals, membership, n_rows)
+    unpaired = np.isnan(sides[0] + sides[1])
     left = [moments(side).without(_blank(side, unpaired)) for side in sides]
-    return places, sides, left
+    return sides, left
 
 
 def _blank(values, where):

@@ -46,7 +46,7 @@ def attack_success(
     interval : ndarray of shape (n_records, 2)
     """
     hits, trials = np.zeros((2, 2, signals.shape[1]))
-    for batch, _, _, margins in leave_pair_out(
+    for batch, _, margins in leave_pair_out(
         signals,
         membership,
         mode=mode,
@@ -318,8 +318,8 @@ class LiRAAttack(ShadowAttack):
         """
         check_is_fitted(self)
         scores = np.empty(self.signals_.shape)
-        for batch, places, sides, _ in self._leave_pair_out():
-            scores[:, batch] = in_order_of_shadows(sides, places)
+        for batch, sides, _ in self._leave_pair_out():
+            scores[:, batch] = in_order_of_shadows(sides, self.membership_[:, batch])
         return scores
 
     def shadow_hits(self):
@@ -335,9 +335,9 @@ class LiRAAttack(ShadowAttack):
         """
         check_is_fitted(self)
         hits = np.empty(self.signals_.shape)
-        for batch, places, _, (inside, outside) in self._leave_pair_out():
+        for batch, _, (inside, outside) in self._leave_pair_out():
             right = (np.sign(inside) + 1) / 2, (1 - np.sign(outside)) / 2
-            hits[:, batch] = in_order_of_shadows(right, places)
+            hits[:, batch] = in_order_of_shadows(right, self.membership_[:, batch])
         return hits
 
     def _leave_pair_out(self):

@@ -23,33 +23,23 @@ def pair_shadows(signals, membership, n_rows=None):
     -------
     inside, outside : ndarray of shape (n_rows, n_records), dtype float64
         NaN where a record has fewer shadows on the side than there are rows.
-    places : ndarray of shape (n_shadows, n_records)
-        The row that a shadow's signal went to, of `inside` and `outside` one upon
-        the other.
     """
     if n_rows is None:
         n_rows = most_on_a_side(membership)
-    n_shadows = len(membership)
-    if n_shadows == 2 * n_rows and (membership[::2] != membership[1::2]).all():
-        return _pair_complements(signals, membership[::2])
-    n_inside = np.cumsum(membership, axis=0, dtype=np.intp)
-    n_outside = np.arange(1, n_shadows + 1)[:, np.newaxis] - n_inside
-    places = np.where(membership, n_inside, n_outside + n_rows) - 1
+    first, second = membership[::2], membership[1::2]
+    if len(membership) == 2 * n_rows and (first != second).all():
+        sides = (signals[::2], signals[1::2]), (signals[1::2], signals[::2])
+        return tuple(np.where(first, *side).astype(np.float64) for side in sides)
     paired = np.full((2 * n_rows, signals.shape[1]), np.nan)
-    np.put_along_axis(paired, places, signals, axis=0)
-    return paired[:n_rows], paired[n_rows:], places
+    np.put_along_axis(paired, _places(membership, n_rows), signals, axis=0)
+    return paired[:n_rows], paired[n_rows:]
 
 
-def _pair_complements(signals, first_inside):
-    """Pair each two shadows, given which records the first of them is trained on."""
-    first, second = signals[::2].astype(float), signals[1::2].astype(float)
-    inside = np.where(first_inside, first, second)
-    outside = np.where(first_inside, second, first)
-    pair = np.arange(len(first))[:, np.newaxis]
-    places = np.empty(signals.shape, dtype=np.intp)
-    places[::2] = np.where(first_inside, pair, pair + len(first))
-    places[1::2] = np.where(first_inside, pair + len(first), pair)
-    return inside, outside, places
+def _places(membership, n_rows):
+    """Rows that the shadows' signals go to, of both sides one upon the other."""
+    n_inside = np.cumsum(membership, axis=0, dtype=np.intp)
+    n_outside = np.arange(1, len(membership) + 1)[:, np.newaxis] - n_inside
+    return np.where(membership, n_inside, n_outside + n_rows) - 1
 
 
 def most_on_a_side(membership):
@@ -67,16 +57,18 @@ def most_on_a_side(membership):
     return int(max(n_inside.max(), len(membership) - n_inside.min()))
 
 
-def in_order_of_shadows(sides, places):
+def in_order_of_shadows(sides, membership):
     """Put values of pairs back in the order of the shadows.
 
     Parameters
     ----------
     sides : tuple of two ndarray of shape (n_rows, n_records)
-    places : ndarray of shape (n_shadows, n_records)
+        With the record in training, and without it.
+    membership : ndarray of shape (n_shadows, n_records), dtype bool
 
     Returns
     -------
     values : ndarray of shape (n_shadows, n_records)
     """
+    places = _places(membership, len(sides[0]))
     return np.take_along_axis(np.concatenate(sides), places, axis=0)

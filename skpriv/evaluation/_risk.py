@@ -58,7 +58,7 @@ def success_by_group(
     groups = column_or_1d(groups)
     check_consistent_length(groups, attack.attack_success_)
     names, codes = np.unique(groups, return_inverse=True)
-    inside, outside = _hits_of_pairs(attack)
+    inside, outside = pair_shadows(attack.shadow_hits(), attack.membership_)
     level = confidence_level
     if correction == "bonferroni":
         level = 1 - (1 - confidence_level) / names.size
@@ -78,12 +78,6 @@ def success_by_group(
     if not as_frame:
         return result
     return import_optional("pandas", extra="report").DataFrame(result)
-
-
-def _hits_of_pairs(attack):
-    """Hits on each pair of shadows, inside and outside; NaN without a pair."""
-    inside, outside, _ = pair_shadows(attack.shadow_hits(), attack.membership_)
-    return inside, outside
 
 
 def _mean_success(hits, level):
@@ -141,7 +135,7 @@ def records_at_risk(attack, *, fdr=0.05, method="by"):
         )
     p_values = np.empty(attack.signals_.shape[1])
     for batch in gen_batches(p_values.size, _RECORDS_A_BATCH):
-        inside, outside, _ = pair_shadows(
+        inside, outside = pair_shadows(
             attack.signals_[:, batch], attack.membership_[:, batch]
         )
         p_values[batch] = _signed_rank_p_values(inside - outside)

@@ -30,11 +30,11 @@ def _complementary(rng, n_shadows, n_records):
 def _scores_and_margins(signals, membership, mode, variance, batch_size=7):
     scores, margins = np.empty((2, *signals.shape))
     batches = list(gen_batches(signals.shape[1], batch_size))
-    for batch, places, *values in leave_pair_out(
+    for batch, *values in leave_pair_out(
         signals, membership, mode=mode, variance=variance, batches=batches
     ):
         scores[:, batch], margins[:, batch] = (
-            in_order_of_shadows(sides, places) for sides in values
+            in_order_of_shadows(sides, membership[:, batch]) for sides in values
         )
     return scores, margins
 
@@ -246,12 +246,12 @@ def test_hits_are_counted_on_each_side_and_ties_count_half(complementary):
 def test_complements_are_paired_as_any_models_are():
     rng = np.random.default_rng(9)
     membership, signals = _complementary(rng, 12, 30), rng.normal(size=(12, 30))
-    inside, outside, places = pair_shadows(signals, membership)
+    inside, outside = pair_shadows(signals, membership)
     for record in range(30):
         member = membership[:, record]
         assert_array_equal(inside[:, record], signals[member, record])
         assert_array_equal(outside[:, record], signals[~member, record])
-    assert_array_equal(in_order_of_shadows((inside, outside), places), signals)
+    assert_array_equal(in_order_of_shadows((inside, outside), membership), signals)
 
 
 def test_fewer_than_three_pairs_give_no_success():
