@@ -54,6 +54,7 @@ def classifier(module=convolutional, epochs=30):
         max_epochs=epochs,
         iterator_train__shuffle=True,
         train_split=None,
+        callbacks="disable",
         verbose=0,
     )
 
