@@ -83,7 +83,8 @@ def check_supported(model, options):
 
 def _networks(module):
     """Import a module that knows networks, or name the extra that it needs."""
-    import_optional("torch", extra="torch")
+    for package in ("torch", "skorch"):
+        import_optional(package, extra="torch")
     return import_module(f"skpriv.leverage._network.{module}")
 
 
@@ -120,13 +121,8 @@ def rows_for_fit(estimator, X):
         For a network with nothing before it, an array of the type it computes in.
     """
     transformers, model = unwrap(estimator)
-    if not is_network(model):
-        return X
-    if not transformers:
+    if is_network(model) and not transformers:
         return _networks("_reading").rows_for(model, X)
-    if isinstance(X, np.ndarray) and X.dtype == np.float64:
-        # Most transformers keep the type of what they are given.
-        return X.astype(_networks("_reading").rows_dtype(model))
     return X
 
 
@@ -144,7 +140,6 @@ def rows_of(estimator, X, scorer):
     -------
     rows : {ndarray, sparse matrix} of shape (n_rows, ...)
     """
-    X = rows_for_fit(estimator, X)
     transformers, model = unwrap(estimator)
     for transformer in transformers:
         X = transformer.transform(X)
@@ -246,24 +241,18 @@ def fit_model(estimator, X, y, sample_weight, seed=None):
     Returns
     -------
     fitted : estimator
-
-    Raises
-    ------
-    ValueError
-        If a skorch net, which knows no weights, is given some.
     """
     estimator = clone(estimator)
     if seed is not None:
         set_random_states(estimator, np.random.RandomState(seed))
         with seeded_torch(seed):
             return fit_model(estimator, X, y, sample_weight)
+    model = unwrap(estimator)[1]
+    if is_network(model) and not _networks("_reading").is_perceptron(model):
+        with _networks("_fitting").helped(model, sample_weight):
+            return estimator.fit(X, y)
     if sample_weight is None:
         return estimator.fit(X, y)
-    if hasattr(unwrap(estimator)[1], "module"):
-        raise ValueError(
-            "sample_weight is given, but a skorch net is fitted without; weights of "
-            "classes can be given to its criterion."
-        )
     path, step = [], estimator
     routed = get_config()["enable_metadata_routing"]
     while isinstance(step, Pipeline) and not routed:

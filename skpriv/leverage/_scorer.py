@@ -488,8 +488,11 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
 
     def _score_model(self, X, y):
         check_is_fitted(self)
-        self._validate_rows(X)
-        return self.estimator_.score(X, y)
+        rows = self._validate_rows(X)
+        if self._labels is None:
+            return self.estimator_.score(X, y)
+        y = self._labels.for_fit(np.asarray(y))
+        return unwrap(self.estimator_)[1].score(rows, y)
 
     def get_influence(self):
         """Return the classical influence statistics of the training records.

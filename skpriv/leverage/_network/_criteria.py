@@ -33,19 +33,21 @@ class _Loss:
     averaged = False
     label_factor = 1.0
 
-    def total(self, weights):
+    def total(self, codes, sample_weight):
         """Return what the sum of the losses is divided by.
 
         Parameters
         ----------
-        weights : tensor of shape (n,)
-            Weights of the records, as of `weights`, times any sample weights.
+        codes : tensor of shape (n,) or (n, m)
+        sample_weight : tensor of shape (n,)
 
         Returns
         -------
         total : float
         """
-        return float(weights.sum()) if self.weighted_mean else float(len(weights))
+        if self.weighted_mean:
+            sample_weight = sample_weight * self.weights(codes)
+        return float(sample_weight.sum())
 
     def basis(self, n_logits):
         """Return orthonormal directions of the logits that predictions depend on.
@@ -183,10 +185,9 @@ class SoftmaxLoss(_Loss):
         -------
         losses : tensor of shape (n,)
         """
-        # torch's own cross-entropy rounds label_smoothing to single precision.
-        log_p = logits.log_softmax(dim=1)
-        own = log_p.gather(1, codes[:, None])[:, 0]
-        return -self.label_factor * own - self.label_smoothing * log_p.mean(dim=1)
+        return functional.cross_entropy(
+            logits, codes, reduction="none", label_smoothing=self.label_smoothing
+        )
 
     def hessian(self, logits):
         """Return Λ = diag(p) - p pᵀ, the unweighted loss's Hessian in the logits.
@@ -242,13 +243,11 @@ class SoftmaxLoss(_Loss):
         -------
         residuals : tensor of shape (n, m)
         """
-        shift = self.label_smoothing / logits.shape[1]
-        onehot = functional.one_hot(codes, logits.shape[1])
-        return (
-            self.confidence_gradient(logits, codes)
-            + shift
-            - self.label_smoothing * onehot
-        )
+        n_classes = logits.shape[1]
+        # What smoothing adds to the label, e_y - p being what it is without.
+        spread = functional.one_hot(codes, n_classes).to(logits.dtype)
+        spread = self.label_smoothing * (1 / n_classes - spread)
+        return self.confidence_gradient(logits, codes) + spread
 
     def confidence_gradient(self, logits, codes):
         """Return (1 - p_y) times the gradient of log p_y - log(1 - p_y).
@@ -396,7 +395,7 @@ class SquaredLoss(_Loss):
 
     def check(self, outputs, codes):
         """Raise a ValueError unless outputs and targets have one shape."""
-        if _as_columns(outputs).shape != codes.shape:
+        if _as_columns(outputs).shape[1:] != codes.shape[1:]:
             raise ValueError(
                 f"the network has outputs of shape {tuple(outputs.shape)}, but y "
                 f"has targets of shape {tuple(codes.shape)}."

@@ -172,7 +172,7 @@ class Hessian:
             with torch.enable_grad():
                 inputs = own.network.inputs(own.X[batch])
                 outputs = functional_call(module, leaves, (inputs,))
-                logits = own.network.logits(outputs)
+                logits = own.network.loss.logits(outputs)
                 losses = own.network.loss.loss(logits, own.codes[batch])
                 gradient = torch.autograd.grad(
                     losses @ own.weights[batch],

@@ -98,14 +98,17 @@ class NetworkModel:
             self.network.module, options.layers, self.network.trainable
         )
         self.jacobians = Jacobians(
-            self.network.module, names, self.network.logits, self.network.inputs(X[:3])
+            self.network.module,
+            names,
+            self.network.loss.logits,
+            self.network.inputs(X[:3]),
         )
         self.batch_size = self._records_at_once(X, options)
         weights = self._weigh(codes, sample_weight)
         gauss_newton = GaussNewton(
             self.network, self.jacobians, X, codes, weights, self.batch_size
         )
-        total = loss.total(weights)
+        total = loss.total(codes, self._tensor(sample_weight))
         by_name = self._damping(names, options.damping, gauss_newton, total)
         values = set(by_name.values())
         self.damping = values.pop() if len(values) == 1 else by_name
@@ -124,8 +127,10 @@ class NetworkModel:
         return self.network.codes(self.targets.codes(y))
 
     def _weigh(self, codes, sample_weight):
-        sample_weight = torch.as_tensor(sample_weight, device=self.network.device)
-        return self.network.loss.weights(codes) * sample_weight
+        return self.network.loss.weights(codes) * self._tensor(sample_weight)
+
+    def _tensor(self, values):
+        return torch.as_tensor(values, device=self.network.device)
 
     def _records_at_once(self, X, options):
         logits, blocks = self.jacobians.blocks(self.network.inputs(X[:1]))

@@ -71,20 +71,6 @@ class Network:
     def _tensor(self, values, dtype):
         return torch.tensor(values, dtype=dtype, device=self.device)
 
-    def logits(self, outputs):
-        """Return logits, or predictions, of shape (n, m).
-
-        Parameters
-        ----------
-        outputs : tensor or tuple of tensor
-            What the module returned. The first of several counts, as in skorch.
-
-        Returns
-        -------
-        logits : tensor of shape (n, m)
-        """
-        return self.loss.logits(_first(outputs))
-
     def check(self, inputs, codes):
         """Raise a ValueError unless the module's outputs and the labels fit.
 
@@ -94,11 +80,7 @@ class Network:
             Of some records.
         """
         with torch.no_grad():
-            self.loss.check(_first(self.module(inputs)), codes)
-
-
-def _first(outputs):
-    return outputs[0] if isinstance(outputs, tuple) else outputs
+            self.loss.check(self.module(inputs), codes)
 
 
 def check_network(model):
@@ -147,7 +129,7 @@ def rows_for(model, X):
     """
     if is_perceptron(model):
         return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
-    if isinstance(X, Mapping):
+    if isinstance(X, Mapping) and not sp.issparse(X):
         raise TypeError(
             f"X is a {type(X).__name__} of several inputs; a network wants one array."
         )
@@ -155,22 +137,6 @@ def rows_for(model, X):
     if X.dtype.kind in "biu" and _skorch.embeds(model):
         return X.astype(np.int64)
     return check_array(X, dtype=_skorch.net_dtype(model), allow_nd=True)
-
-
-def rows_dtype(model):
-    """Return the dtype of floating rows that a network's ``fit`` takes.
-
-    Parameters
-    ----------
-    model : skorch.NeuralNet, MLPClassifier or MLPRegressor
-
-    Returns
-    -------
-    dtype : numpy.dtype
-    """
-    if is_perceptron(model):
-        return np.dtype(np.float64)
-    return _skorch.net_dtype(model)
 
 
 def read_network(model, n_records, device="auto", *, sample_weight=None):
@@ -185,7 +151,7 @@ def read_network(model, n_records, device="auto", *, sample_weight=None):
     device : str, default="auto"
         Where to compute; "auto": where the parameters of the network are.
     sample_weight : ndarray of shape (n_records,), default=None
-        Weights that an MLPClassifier or MLPRegressor was fitted with.
+        Weights that it was fitted with; None: all 1.
 
     Returns
     -------
@@ -201,7 +167,7 @@ def read_network(model, n_records, device="auto", *, sample_weight=None):
         return _read_perceptron(model, n_records, device, sample_weight)
     module = _skorch.read_module(model)
     device = _device(device, module)
-    weight_decay = _skorch.read_weight_decay(model, n_records)
+    weight_decay = _skorch.read_weight_decay(model, n_records, sample_weight)
     trained = {name for name, p in module.named_parameters() if p.requires_grad}
     if getattr(model, "optimizer_", None) is not None:
         trained &= weight_decay.keys()

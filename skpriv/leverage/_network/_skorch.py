@@ -39,12 +39,10 @@ def criterion_of(net):
 def net_dtype(net):
     """Return the numpy dtype that a net computes in, or will once it is built."""
     module = getattr(net, "module_", net.module)
-    dtypes = [torch.get_default_dtype()]
-    if isinstance(module, torch.nn.Module):
-        dtypes = [p.dtype for p in module.parameters() if p.is_floating_point()]
-    return (
-        torch.empty(0, dtype=(dtypes or [torch.get_default_dtype()])[0]).numpy().dtype
-    )
+    parameters = module.parameters() if isinstance(module, torch.nn.Module) else ()
+    own = (p.dtype for p in parameters if p.is_floating_point())
+    dtype = next(own, torch.get_default_dtype())
+    return torch.empty(0, dtype=dtype).numpy().dtype
 
 
 def embeds(net):
@@ -52,7 +50,7 @@ def embeds(net):
     if net.initialized_:
         module = net.module_
     else:
-        with torch.random.fork_rng():
+        with torch.random.fork_rng(devices=[]):
             module = net.initialized_instance(net.module, net.get_params_for("module"))
     return any(isinstance(part, _EMBEDDINGS) for part in module.modules())
 
@@ -155,7 +153,7 @@ def read_module(net):
     return _uncompiled(net.module_)
 
 
-def read_weight_decay(net, n_records):
+def read_weight_decay(net, n_records, sample_weight=None):
     """Return the penalty of each parameter that a net's optimiser updates.
 
     Parameters
@@ -164,6 +162,8 @@ def read_weight_decay(net, n_records):
         Fitted.
     n_records : int
         Number of records that it was trained on.
+    sample_weight : ndarray of shape (n_records,), default=None
+        Their weights; None: all 1.
 
     Returns
     -------
@@ -177,7 +177,8 @@ def read_weight_decay(net, n_records):
         return dict.fromkeys(names.values(), 0.0)
     scale = 1.0
     if criterion_of(net).reduction == "sum":
-        scale = _batches_an_epoch(net, n_records) / n_records
+        total = n_records if sample_weight is None else sample_weight.sum()
+        scale = _batches_an_epoch(net, n_records) / float(total)
     penalising = isinstance(optimizer, _PENALISING)
     return {
         names[id(p)]: scale * float(group.get("weight_decay", 0)) * _couples(group)

@@ -188,7 +188,7 @@ def test_products_are_those_of_the_rows(case):
 
 
 def test_any_choice_of_parameters_has_its_columns(case):
-    module, inputs, everything = case
+    module, inputs, _ = case
     for name, parameter in module.named_parameters():
         jacobians = Jacobians(module, [name], lambda out: out, inputs)
         assert jacobians.size == parameter.numel()
