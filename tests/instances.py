@@ -15,8 +15,11 @@ from sklearn.linear_model import (
     TweedieRegressor,
 )
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from skorch import NeuralNetClassifier, NeuralNetRegressor
+from torch.nn import CrossEntropyLoss, LazyLinear, Module, MSELoss
 
 from skpriv import (
     GLSScorer,
@@ -29,6 +32,30 @@ from skpriv import (
     WaKAAttack,
     WaKAScorer,
 )
+
+
+class SmallModule(Module):
+    """A network for any number of features, and of classes that the checks have."""
+
+    def __init__(self, n_outputs):
+        super().__init__()
+        self.hidden = LazyLinear(3)
+        self.out = LazyLinear(n_outputs)
+
+    def forward(self, x):
+        return self.out(self.hidden(x).tanh())
+
+
+def network(kind=NeuralNetClassifier, criterion=CrossEntropyLoss, n_outputs=12):
+    return kind(
+        SmallModule,
+        module__n_outputs=n_outputs,
+        criterion=criterion,
+        max_epochs=2,
+        train_split=None,
+        verbose=0,
+    )
+
 
 INSTANCES = [
     WaKAScorer(),
@@ -91,4 +118,21 @@ INSTANCES = [
     GLSScorer(TweedieRegressor(power=0)),
     GLSScorer(SGDClassifier(loss="log_loss", random_state=0)),
     GLSScorer(make_pipeline(StandardScaler(), PCA(1), LogisticRegression(tol=1e-6))),
+    GLSScorer(network(), random_state=0),
+    GLSScorer(network(), score="self_influence", layers=2, cv=2, random_state=0),
+    GLSScorer(
+        network(NeuralNetRegressor, MSELoss, 1),
+        layers="all",
+        solver="cg",
+        random_state=0,
+    ),
+    GLSScorer(
+        make_pipeline(StandardScaler(), network()),
+        solver="sketch",
+        n_sketches=8,
+        score="attack_power",
+        random_state=0,
+    ),
+    GLSScorer(MLPClassifier(max_iter=3), layers=2, random_state=0),
+    GLSScorer(MLPRegressor(max_iter=3), layers="all", random_state=0),
 ]

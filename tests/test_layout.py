@@ -27,13 +27,15 @@ LEVELS = {
 }
 KERNELS = {
     "attacks._likelihood": {"metrics._intervals"},
+    "leverage._network._blocks": set(),
+    "leverage._network._solvers": set(),
     "metrics._intervals": set(),
     "neighbors._ranking": set(),
     "neighbors._semivalues": set(),
     "neighbors._subsets": {"neighbors._semivalues"},
     "neighbors._shapley_regression": {"neighbors._semivalues"},
 }
-KERNEL_PACKAGES = {"numpy", "numba", "scipy", "math", "typing"}
+KERNEL_PACKAGES = {"numpy", "numba", "scipy", "torch", "math", "typing", "dataclasses"}
 
 
 def modules():

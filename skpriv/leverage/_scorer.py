@@ -49,9 +49,10 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
     The generalised leverage score (GLS) of a record is the sensitivity of the model's
     prediction for it to its own label: the trace of ∂p(x_i)/∂y_i, the model being
     refitted. It is the hat matrix's diagonal for least squares and Pregibon's leverage
-    for logistic regression, and it is computed in closed form, without refitting:
-    by the implicit function theorem it is Tr(Λ_i J_i H⁻¹ J_iᵀ), with H the Hessian of
-    the whole objective, the penalty included.
+    for logistic regression, and it is computed without refitting: by the implicit
+    function theorem it is Tr(Λ_i J_i H⁻¹ J_iᵀ), with J_i the derivative of the record's
+    logits in the parameters, Λ_i the curvature of its loss in the logits, and H the
+    Hessian of the whole objective, the penalty included.
 
     Parameters
     ----------
@@ -59,10 +60,13 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         The model: LinearRegression, Ridge, Lasso, ElasticNet, HuberRegressor,
         PoissonRegressor, GammaRegressor, TweedieRegressor, RidgeClassifier,
         LogisticRegression, SGDRegressor or SGDClassifier with a smooth loss; a
-        Pipeline that ends in one; or one of these that is fitted already, in a
-        `FrozenEstimator`. A frozen one must have been fitted on the rows, and the
-        sample weights, that are passed to ``fit``. None takes a LogisticRegression,
-        converged tightly, if the target is discrete, and else a Ridge.
+        NeuralNetClassifier, NeuralNetBinaryClassifier or NeuralNetRegressor of skorch,
+        with CrossEntropyLoss, NLLLoss, BCEWithLogitsLoss or MSELoss; an MLPClassifier
+        or MLPRegressor; a Pipeline that ends in one; or one of these that is fitted
+        already, in a `FrozenEstimator`. A frozen one must have been fitted on the
+        rows, and the sample weights, that are passed to ``fit``. None takes a
+        LogisticRegression, converged tightly, if the target is discrete, and else a
+        Ridge.
     score : {"leverage", "self_influence", "attack_power"}, default="leverage"
         What to score records by.
 
@@ -80,6 +84,21 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         Folds. Each training record is scored at models that are fitted without it, as
         they would answer to it, and the scores are averaged if it is in several test
         sets. None scores all records at the model fitted on all of them.
+    n_sketches : int, default=128
+        Number of systems that the sketch solves; with "attack_power" three times that.
+    tol : float, default=1e-6
+        Relative residual at which a system counts as solved, by conjugate gradients.
+    max_iter : int, default=1000
+        Largest number of their iterations.
+    batch_size : "auto" or int, default="auto"
+        For networks: number of records that are taken at once; "auto": as many as a
+        part of the free memory holds.
+    device : str, default="auto"
+        For networks: where to compute, such as "cpu" or "cuda"; "auto": where the
+        network is.
+    random_state : int, RandomState instance or None, default=None
+        Draws the sketch and, if not None, seeds the estimator before it is fitted:
+        all its random states, and torch's. Pass an int for scores that repeat.
 
     Attributes
     ----------
@@ -90,13 +109,24 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
     effective_parameters_ : float
         Sum of the training records' leverages on the prediction at `estimator_`: the
         number of parameters without a penalty, less with one.
+    solver_ : {"direct", "cg", "sketch"}
+        The solver that was taken.
+    damping_ : float or dict of str to float
+        The damping, by name of the parameter if it differs between them. For networks.
+    n_iter_ : ndarray of int, of shape (n_samples,)
+        Number of iterations that each training record's score took: 1 for a direct
+        solution, and the most of all systems for the sketch.
+    residuals_ : ndarray of shape (n_samples,)
+        Relative residual that they left; 0 for a direct solution.
     newton_step_ : ndarray of shape (n_samples,)
         How far one Newton step from the fitted weights would still move each training
         record's logit (in standard deviations of the target for squared losses), or
         the median record's, by leverage, if that is more: the curvature of all records
-        is in each score. About the relative error of its score.
+        is in each score. About the relative error of its score. For linear models;
+        networks are scored at the weights that they have.
     converged_ : ndarray of bool, of shape (n_samples,)
-        Whether that is small enough for a score.
+        Whether that is small enough for a score; for networks, whether its systems
+        were solved, and met no negative curvature.
     n_features_in_ : int
         Number of features seen in ``fit``.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -107,7 +137,8 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
     ConvergenceWarning
         If scores are NaN, since the model is at no optimum, or has none (separable
         classes without a penalty), or a row needs directions that no training row
-        has. The warning says how many, and why.
+        has, or conjugate gradients ended too early or met a negative curvature. The
+        warning says how many, and why.
 
     See Also
     --------
@@ -128,6 +159,13 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
     Multi-output least squares average the leverage over the outputs, so that it is the
     hat matrix's diagonal again.
 
+    Networks are scored in evaluation mode (no dropout, batch norms with their running
+    statistics), in double precision. Rows that skorch's `train_split` holds out count
+    as training records; pass ``train_split=None``. Integer labels from 0 on are the
+    numbers of a net's outputs, others are numbered in sorted order. A network that
+    fits its training labels closely has no curvature left there, and its in-sample
+    scores fade where it memorises most; scores by `cv` do not.
+
     Besides being a parameter, ``score(X, y)`` is a method: the score of `estimator_`
     itself, as in every meta-estimator, so that `GridSearchCV` may choose its penalty.
 
@@ -137,6 +175,8 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
        (1981).
     .. [2] B.-C. Wei, Y.-Q. Hu and W.-K. Fung, "Generalized Leverage and its
        Applications", Scandinavian Journal of Statistics 25 (1998).
+    .. [3] Z. Frangella, J. A. Tropp and M. Udell, "Randomized Nyström
+       Preconditioning", SIAM Journal on Matrix Analysis and Applications 44 (2023).
 
     Examples
     --------
@@ -256,10 +296,12 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         Raises
         ------
         TypeError
-            If the model is none of those supported.
+            If the model, or a network's loss, is none of those supported.
         ValueError
-            If `score` does not apply to the model, or `cv` asks a frozen one to be
-            fitted again.
+            If `score` or another parameter does not apply to the model, or `cv` asks a
+            frozen one to be fitted again.
+        ImportError
+            If the model is a network and torch or skorch is not installed.
         """
         X, y = self._validate_fit(X, y)
         weights = check_sample_weight(

@@ -93,7 +93,7 @@ class NetworkModel:
                 f"{model!r}."
             )
         codes = self._codes(y)
-        self.network.check(self.network.inputs(X[:1]), codes)
+        self.network.check(self.network.inputs(X[:3]), codes)
         names = select_parameters(
             self.network.module, options.layers, self.network.trainable
         )

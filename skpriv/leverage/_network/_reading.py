@@ -76,11 +76,21 @@ class Network:
 
         Parameters
         ----------
-        inputs, codes : tensor
-            Of some records.
+        inputs : tensor
+            Of a few records.
+        codes : tensor
+            Of these or more records.
         """
         with torch.no_grad():
-            self.loss.check(self.module(inputs), codes)
+            outputs = self.module(inputs)
+            fewer = self.module(inputs[:2])
+        self.loss.check(outputs, codes)
+        if not torch.allclose(outputs[:2], fewer, rtol=1e-6, atol=1e-9, equal_nan=True):
+            raise ValueError(
+                "estimator's network gives a record other outputs in another batch; "
+                "every record wants outputs of its own (batch norms want "
+                "track_running_stats=True)."
+            )
 
 
 def check_network(model):
