@@ -73,6 +73,27 @@ def test_changed_parameter_of_a_step_is_named(tmp_path):
         _attack(tmp_path, pipeline(1.0, np.sqrt)).fit(X, Y)
 
 
+def test_a_function_is_described_alike_in_every_process():
+    # A function within it, and a set of strings, whose order no two processes share.
+    code = (
+        "from skpriv.attacks._cache import _describe\n"
+        "def func(X): return [x for x in X if x in {'a', 'b', 'c', 'd', 'e'}]\n"
+        "func.__module__ = 'skpriv'; import skpriv; skpriv.func = func\n"
+        "print(_describe('func', func))"
+    )
+    described = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in "123"
+    }
+    assert len(described) == 1
+
+
 def test_changed_rows_are_named(tmp_path):
     _attack(tmp_path).fit(X, Y)
     changed = X.copy()
