@@ -151,9 +151,9 @@ def neighbors():
     fast = _seconds(lambda: attack.fit(X, y))
 
     def shadows_alone():
-        nearest = search(estimator, X, y)
+        nearest = search(estimator, X, y, attack._queries)
         for members in attack.membership_:
-            nearest.signals(members, attack._queries)
+            nearest.signals(members)
 
     alone = _seconds(shadows_alone)
     refit = np.mean(

@@ -31,6 +31,7 @@ import numpy as np
 import torch
 from digits import classifier, in_process, load_digits, trained
 from scipy.stats import spearmanr
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import RepeatedStratifiedKFold
@@ -58,14 +59,12 @@ def lira(folder, n_rows, wrong, n_shadows, cache):
     return attack.attack_success_, attack.attack_success_halves_, seconds
 
 
-def in_sample(folder, n_rows, wrong, options):
-    X, y = load_digits(folder, n_rows, wrong)
-    return GLSScorer(FrozenEstimator(trained(X, y)), **options), X, y
+def in_sample(net, options, *data):
+    return GLSScorer(FrozenEstimator(net), **options), *load_digits(*data)
 
 
-def cross_fitted(folder, n_rows, wrong, options):
-    X, y = load_digits(folder, n_rows, wrong)
-    return GLSScorer(classifier(), cv=FOLDS, **options), X, y
+def cross_fitted(net, options, *data):
+    return GLSScorer(clone(net), cv=FOLDS, **options), *load_digits(*data)
 
 
 def scored(scorer, X, y):
@@ -84,10 +83,6 @@ def out_of_fold_loss(X, y):
     return loss
 
 
-def loss_setup(folder, n_rows, wrong):
-    return load_digits(folder, n_rows, wrong)
-
-
 def remember(folder, name, compute):
     """Return what `compute` returned, from a file if it was computed before."""
     if folder is None:
@@ -104,6 +99,7 @@ def remember(folder, name, compute):
 def measure(arguments, wrong):
     """Scores, seconds, MiB and solver by (how, layers, score)."""
     data = (arguments.data, arguments.rows, wrong)
+    net = trained(*load_digits(*data))
     found = {}
     for (how, setup), layers, score in product(
         (("in-sample", in_sample), ("cross-fitted", cross_fitted)),
@@ -121,7 +117,7 @@ def measure(arguments, wrong):
 
         def compute(setup=setup, options=options):
             (scores, solver), seconds, memory = in_process(
-                setup, scored, *data, options, threads=arguments.threads
+                setup, scored, net, options, *data, threads=arguments.threads
             )
             return scores, seconds, memory, solver
 
@@ -131,7 +127,7 @@ def measure(arguments, wrong):
 
     def loss():
         values, seconds, memory = in_process(
-            loss_setup, out_of_fold_loss, *data, threads=arguments.threads
+            load_digits, out_of_fold_loss, *data, threads=arguments.threads
         )
         return values, seconds, memory, "none"
 

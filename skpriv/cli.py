@@ -10,6 +10,8 @@ from skpriv.utils._text import printable
 
 MODELS = ("logistic", "ridge", "knn")
 
+_N_SHADOWS = 64
+
 _FAULT = 2
 _INTERRUPTED = 130
 
@@ -23,6 +25,7 @@ examples:
   skpriv audit
   skpriv audit people.csv --label income
   skpriv audit people.csv --label income --model knn -k 10
+  skpriv audit people.csv --label income --attack --shadows 128
   skpriv audit people.parquet --label income --drop name --scores scores.csv
 
 The exit code is 0 when the audit is done, 2 when it cannot be done (one line says why,
@@ -128,6 +131,20 @@ def _add_audit_options(audit):
         "neighbours (default: %(default)s)",
     )
     audit.add_argument(
+        "--attack",
+        action="store_true",
+        help="attack the model, logistic or knn, with the likelihood ratio attack "
+        "(LiRA): train shadow models on halves of the records, and report how often "
+        "the attack is right about each record, and how well the scores foretell it",
+    )
+    audit.add_argument(
+        "--shadows",
+        metavar="N",
+        type=_number_of_shadows,
+        help="how many shadow models the attack trains; an even number from 6 "
+        f"(default: {_N_SHADOWS})",
+    )
+    audit.add_argument(
         "--top",
         metavar="N",
         type=_whole_number,
@@ -154,6 +171,13 @@ def _whole_number(text):
     return int(text)
 
 
+def _number_of_shadows(text):
+    number = _whole_number(text)
+    if number < 6 or number % 2:
+        raise argparse.ArgumentTypeError(f"{text!r} is not an even number from 6")
+    return number
+
+
 def _audit(options):
     # Imported here, so that `skpriv --help` need not wait for pandas and scikit-learn.
     from skpriv.datasets import TableError
@@ -173,11 +197,14 @@ def _audit_table(options):
     from skpriv import report
 
     inputs = [options.file] if options.file else []
+    if options.shadows is not None and not options.attack:
+        raise _Fault(f"{options.prog}: error: --shadows is for --attack")
     outputs = [path for path in (options.scores, options.json) if path is not None]
     with report.OutputFiles(outputs, inputs) as files:
         encoded, source = _load(options)
         model = _choose_model(options.model, encoded)
-        audit = report.fit_audit(model, encoded, options.neighbors)
+        shadows = _choose_shadows(options, model, encoded)
+        audit = report.fit_audit(model, encoded, options.neighbors, shadows)
         summary = report.summarise(audit, encoded, source=source, n_top=options.top)
         if options.scores is not None:
             files.write(options.scores, report.to_scores_csv(summary))
@@ -217,6 +244,29 @@ def _choose_model(name, encoded):
             "ranges first, for example with pandas.cut"
         )
     return model
+
+
+def _choose_shadows(options, model, encoded):
+    from skpriv import datasets, report
+
+    if not options.attack:
+        return None
+    if model.make_attack is None:
+        attacked = [
+            name
+            for name in MODELS
+            if getattr(report.choose_model(name, encoded.task), "make_attack", None)
+        ]
+        if not attacked:
+            raise datasets.TableError(
+                f"label column {encoded.label!r} is a quantity, and --attack needs "
+                "classes; cut the label into ranges first, for example with pandas.cut"
+            )
+        raise datasets.TableError(
+            f"--attack cannot attack a {model.title}; take --model "
+            f"{' or '.join(attacked)}"
+        )
+    return _N_SHADOWS if options.shadows is None else options.shadows
 
 
 def _print(text, prog):

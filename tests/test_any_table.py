@@ -29,18 +29,29 @@ def tables(draw):
     return [names, *map(list, zip(*columns, strict=True))]
 
 
-@pytest.mark.parametrize("model", [None, *cli.MODELS])
+ATTACK = ["--attack", "--shadows", "6"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        *(["--model", model] for model in cli.MODELS),
+        ["--model", "logistic", *ATTACK],
+        ["--model", "knn", "-k", "2", *ATTACK],
+    ],
+    ids=" ".join,
+)
 @given(table=tables())
 @settings(
     deadline=None,
     max_examples=30,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-def test_any_table_is_audited_or_refused_in_one_line(table, model, tmp_path, capsys):
+def test_any_table_is_audited_or_refused_in_one_line(table, options, tmp_path, capsys):
     path, scores, summary = (tmp_path / name for name in ("t.csv", "s.csv", "r.json"))
     path.write_text("".join(",".join(row) + "\n" for row in table))
     outputs = ["--scores", str(scores), "--json", str(summary)]
-    options = [] if model is None else ["--model", model]
     code = cli.main(["audit", str(path), "--label", "y", *outputs, *options])
     out, err = capsys.readouterr()
     if code == 2:

@@ -123,6 +123,42 @@ def test_scores_are_those_of_the_model(people, tmp_path, model, scores):
     np.testing.assert_array_equal(found, expected)
 
 
+ATTACKED = ["attack_success", "attack_success_low", "attack_success_high", "at_risk"]
+
+
+@pytest.mark.parametrize("model", ["logistic", "knn"])
+def test_attack_is_added_to_all_outputs(people, tmp_path, capsys, model):
+    scores, summary = tmp_path / "scores.csv", tmp_path / "report.json"
+    arguments = ["audit", str(people), "--label", "income", "--model", model]
+    outputs = ["--scores", str(scores), "--json", str(summary)]
+    assert cli.main([*arguments, *outputs, "--attack", "--shadows", "12"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert "(LiRA), with 12 shadow models" in out
+    rows, found = read_csv(scores), json.loads(read(summary))
+    assert list(rows[0])[-4:] == ATTACKED
+    assert found["attack"]["n_shadows"] == 12
+    success = np.array([float(row["attack_success"]) for row in rows])
+    assert found["attack"]["success"]["value"] == pytest.approx(success.mean())
+    first = found["most_exposed"][0]
+    assert first["attack_success"] == success[first["record"] - 1]
+
+    assert cli.main([*arguments, *outputs]) == 0
+    assert "LiRA success" not in capsys.readouterr().out
+    assert json.loads(read(summary))["attack"] is None
+    assert list(read_csv(scores)[0]) == list(rows[0])[:-4]
+
+
+def test_attack_repeats_and_trains_64_shadows_by_default(people, capsys):
+    arguments = ["audit", str(people), "--label", "income", "--model", "knn"]
+    found = []
+    for options in (["--attack"], ["--attack", "--shadows", "64"]):
+        assert cli.main([*arguments, *options]) == 0
+        found.append(capsys.readouterr().out)
+    assert found[0] == found[1]
+    assert "with 64 shadow models" in found[0]
+
+
 def test_default_model_of_classes_is_logistic_regression(capsys):
     found = []
     for arguments in (["audit"], ["audit", "--model", "logistic"]):
@@ -265,6 +301,13 @@ def test_more_neighbours_than_records_is_an_audit(people, capsys):
             ["audit", "--label", "mean area", "--model", "logistic"],
             "take --model ridge",
         ),
+        (["audit", "--attack", "--model", "ridge"], "take --model logistic or knn"),
+        (["audit", "--attack", "--label", "mean area"], "--attack needs classes"),
+        (["audit", "--shadows", "8"], "--shadows is for --attack"),
+        (["audit", "--attack", "--shadows", "7"], "'7' is not an even number from 6"),
+        (["audit", "--attack", "--shadows", "4"], "'4' is not an even number from 6"),
+        (["audit", "--attack", "--shadows", "x"], "'x' is not a whole number"),
+        (["audit", "--attack", "--model", "knn", "-k", "285"], "takes 570"),
         (["audit", "missing.csv", "--label", "y"], "missing.csv: cannot be read: No"),
         (["audit", "people.xlsx", "--label", "y"], "must end in one of .csv"),
         (["audit", "--json", "no/such/folder.json"], "there is no folder 'no/such'"),
@@ -412,12 +455,22 @@ def test_help_explains_every_option(capsys):
         cli.main(["audit", "--help"])
     assert stop.value.code == 0
     text = " ".join(capsys.readouterr().out.split())
-    for option in ("FILE", "--label", "--drop", "--top", "--scores", "--json"):
+    for option in (
+        "FILE",
+        "--label",
+        "--drop",
+        "--top",
+        "--scores",
+        "--json",
+        "--attack",
+    ):
         assert option in text
     assert "-k" in text
     assert "--model {logistic,ridge,knn}" in text
     assert "Higher is more exposed" in text
     assert "(default: 5)" in text
+    assert "--shadows" in text
+    assert "(default: 64)" in text
     assert "The exit code is 0" in text
 
 

@@ -75,7 +75,7 @@ class ShadowAttack(TargetAttackMixin, CallbackSupportMixin, BaseEstimator):
             max_subtasks=self.n_shadows, sequential_subtasks=False
         ).call_on_fit_task_begin(estimator=self, X=X, y=y)
 
-        nearest = self._search_neighbors(X, codes)
+        nearest = self._search_neighbors(X, codes, queries)
         signals, saturated, models = self._ask_shadows(
             X, codes, membership, queries, seeds, nearest, progress
         )
@@ -114,12 +114,12 @@ class ShadowAttack(TargetAttackMixin, CallbackSupportMixin, BaseEstimator):
                     "False with cache_dir."
                 )
 
-    def _search_neighbors(self, X, codes):
+    def _search_neighbors(self, X, codes, queries):
         """Search the neighbours of all k-NN shadows; None for other models."""
         estimator = self._shadow_estimator()
         if not takes_fast_path(self, estimator):
             return None
-        return NearestNeighborShadows(estimator, X, codes, n_jobs=self.n_jobs)
+        return NearestNeighborShadows(estimator, X, codes, queries, n_jobs=self.n_jobs)
 
     def _ask_shadows(self, X, codes, membership, queries, seeds, nearest, progress):
         """Signals at all shadows, from the cache where it has them."""
@@ -152,13 +152,12 @@ class ShadowAttack(TargetAttackMixin, CallbackSupportMixin, BaseEstimator):
                 keep=self.store_models,
             )
         return (
-            (shadow, *nearest.signals(membership[shadow], queries), None)
-            for shadow in shadows
+            (shadow, *nearest.signals(membership[shadow]), None) for shadow in shadows
         )
 
     def _ask_target(self, X, codes, queries, nearest):
         if nearest is not None and self.target is None:
-            return nearest.signals(np.ones(codes.size, dtype=bool), queries)[0]
+            return nearest.signals(np.ones(codes.size, dtype=bool))[0]
         return queries.ask(self.target_, X, codes)[0]
 
     def _report(self, progress, shadow):

@@ -9,6 +9,7 @@ import zlib
 from itertools import pairwise
 from pathlib import Path
 from pickle import PicklingError
+from types import CodeType
 
 import joblib
 import numpy as np
@@ -262,13 +263,27 @@ def _describe(name, value):
         return f"[{', '.join(_describe(name, item) for item in value)}]"
     code = getattr(value, "__code__", None)
     try:
-        body = "" if code is None else joblib.hash((code.co_code, str(code.co_consts)))
+        body = "" if code is None else joblib.hash(_describe_code(code))
         return f"{type(value).__name__} {joblib.hash(value)}{body}"
     except (PicklingError, AttributeError, TypeError) as error:
         raise ValueError(
             f"cache_dir needs {name} to be picklable, to tell whether it changed; got "
             f"{value!r}."
         ) from error
+
+
+def _describe_code(code):
+    """Bytes and constants of a function, alike in every process."""
+    constants = [
+        _describe_code(value)
+        if isinstance(value, CodeType)
+        # Their order is that of hashes of strings, which differ between processes.
+        else sorted(map(repr, value))
+        if isinstance(value, frozenset)
+        else repr(value)
+        for value in code.co_consts
+    ]
+    return code.co_code, constants
 
 
 def _describe_rows(X):

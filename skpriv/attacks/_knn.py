@@ -10,7 +10,7 @@ from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 from skpriv.attacks._signals import signals_from_probabilities, votes
 
 _MISSED = 1e-9
-_MOST_PATTERNS = 1_000_000
+_MOST_PATTERNS = 100_000
 
 
 @njit(cache=True)
@@ -37,12 +37,16 @@ def nearest_member_votes(neighbors, members, y, n_neighbors, counts):
     counts[:] = 0
     n_votes = np.zeros(neighbors.shape[0], dtype=np.intp)
     for row in range(neighbors.shape[0]):
+        found = 0
         for record in neighbors[row]:
-            if members[record]:
-                counts[row, y[record]] += 1
-                n_votes[row] += 1
-                if n_votes[row] == n_neighbors:
-                    break
+            # Added up, not branched on: membership is a coin toss, which no processor
+            # foresees.
+            member = np.intp(members[record])
+            counts[row, y[record]] += member
+            found += member
+            if found == n_neighbors:
+                break
+        n_votes[row] = found
     return n_votes
 
 
@@ -83,11 +87,12 @@ class NearestNeighborShadows:
     X : {array-like, sparse matrix} of shape (n_records, n_features)
     y : ndarray of shape (n_records,)
         Labels, as integers from 0.
+    queries : Queries
     n_jobs : int or None
         Jobs for the search, where `estimator` does not say.
     """
 
-    def __init__(self, estimator, X, y, *, n_jobs=None):
+    def __init__(self, estimator, X, y, queries, *, n_jobs=None):
         self._model = clone(estimator).fit(X, y)
         if self._model.n_jobs is None:
             self._model.set_params(n_jobs=n_jobs)
@@ -96,14 +101,24 @@ class NearestNeighborShadows:
         n_listed = _length_of_list(estimator.n_neighbors, y.size)
         self._neighbors = self._model.kneighbors(X, n_listed, return_distance=False)
         self._neighbors = self._neighbors.astype(np.int32)
+        self._queries = queries
+        # Few votes make few patterns, and the logarithms are what takes time.
+        base, n_classes = estimator.n_neighbors + 1, queries.classes.size
+        self._places = float(base) ** np.arange(n_classes)
+        self._by_pattern = None
+        if base**n_classes * n_classes <= _MOST_PATTERNS:
+            counts = np.arange(base**n_classes)[:, np.newaxis] // self._places % base
+            self._by_pattern = self._signals_of_votes(
+                np.repeat(counts, n_classes, axis=0),
+                np.tile(np.arange(n_classes), len(counts)),
+            )
 
-    def signals(self, members, queries):
+    def signals(self, members):
         """Signals of all records at the k-NN of a subset.
 
         Parameters
         ----------
         members : ndarray of shape (n_records,), dtype bool
-        queries : Queries
 
         Returns
         -------
@@ -116,35 +131,24 @@ class NearestNeighborShadows:
                 f"n_neighbors is {k}, but a shadow has only {members.sum()} records "
                 "to be trained on; it wants no more than half of the records."
             )
-        counts = np.empty((self._y.size, queries.classes.size))
+        counts = np.empty((self._y.size, self._places.size))
         found = nearest_member_votes(self._neighbors, members, self._y, k, counts)
         rows = np.flatnonzero(found < k)
         if rows.size:
             counts[rows] = self._search_again(rows, members, counts.shape[1])
-        some, which = self._distinct(counts)
+        if self._by_pattern is None:
+            return self._signals_of_votes(counts, self._y)
+        patterns = (counts @ self._places).astype(np.intp) * self._places.size + self._y
+        return tuple(values[patterns] for values in self._by_pattern)
+
+    def _signals_of_votes(self, counts, y):
         signals, saturated = signals_from_probabilities(
-            counts[some] / k,
-            self._y[some],
-            *votes(self._model, queries.smoothing, np.float64),
-            queries.kind,
+            counts / self._model.n_neighbors,
+            y,
+            *votes(self._model, self._queries.smoothing, np.float64),
+            self._queries.kind,
         )
-        return signals.astype(np.float32)[which], saturated[which]
-
-    def _distinct(self, counts):
-        """Rows of which no two agree in votes and label, and which each row is.
-
-        Few votes make few different rows, and the logarithms are what takes time.
-        """
-        n_classes = counts.shape[1]
-        base = self._model.n_neighbors + 1
-        if base**n_classes * n_classes > _MOST_PATTERNS:
-            return slice(None), slice(None)
-        patterns = (counts @ float(base) ** np.arange(n_classes)).astype(np.intp)
-        patterns = patterns * n_classes + self._y
-        example = np.full(base**n_classes * n_classes, -1)
-        example[patterns] = np.arange(patterns.size)
-        present = example >= 0
-        return example[present], (np.cumsum(present) - 1)[patterns]
+        return signals.astype(np.float32), saturated
 
     def _search_again(self, rows, members, n_classes):
         model = self._model

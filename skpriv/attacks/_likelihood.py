@@ -1,18 +1,17 @@
 """Likelihood ratios of membership, each shadow left out of its own reference.
 
-Records are columns. The shadows of a record are put in pairs, one trained with the
-record and one without: ``inside[p]`` and ``outside[p]``. A design of complementary
-halves makes such pairs of a half and its complement. Rows beyond the last pair, on
-the longer side of a record that is in more shadows than not or the reverse, count
-in the moments only; the shorter side holds NaN there.
+Records are columns. The shadows of a record are put in pairs, of which one was trained
+with the record and one without; see `_pairs`.
 """
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import log_ndtr, polygamma
 from scipy.stats import norm
 
+from skpriv.attacks._pairs import most_on_a_side, pair_shadows
 from skpriv.metrics._intervals import mean_of_two_interval, proportion_interval
 
 MODES = ("online", "offline", "offline-density")
@@ -41,11 +40,18 @@ class Moments(NamedTuple):
         moments : Moments, of shape (n_values, n_records)
         """
         counted = ~np.isnan(values)
-        gap = np.where(counted, values - self.mean, 0.0)
-        n = self.n - counted
+        gap = values - self.mean
+        if counted.all():
+            n = self.n - 1
+        else:
+            n = self.n - counted
+            gap[~counted] = 0.0
         rest = np.maximum(n, 1)
-        ss = np.maximum(self.ss - (rest + 1) / rest * gap**2, 0.0)
-        return Moments(n, self.mean - gap / rest, ss)
+        ss = gap**2
+        ss *= (rest + 1) / rest
+        np.maximum(np.subtract(self.ss, ss, out=ss), 0.0, out=ss)
+        gap /= rest
+        return Moments(np.broadcast_to(n, ss.shape), self.mean - gap, ss)
 
 
 def moments(signals):
@@ -61,35 +67,9 @@ def moments(signals):
     """
     counted = ~np.isnan(signals)
     n = counted.sum(axis=0)
-    mean = np.where(counted, signals, 0.0).sum(axis=0) / np.maximum(n, 1)
+    mean = np.nansum(signals, axis=0) / np.maximum(n, 1)
     gaps = np.where(counted, signals - mean, 0.0)
     return Moments(n, mean, np.einsum("ij,ij->j", gaps, gaps))
-
-
-def pair_shadows(signals, membership):
-    """Signals of each record with and without it in training, pair by pair.
-
-    Parameters
-    ----------
-    signals : ndarray of shape (n_shadows, n_records)
-    membership : ndarray of shape (n_shadows, n_records), dtype bool
-
-    Returns
-    -------
-    inside, outside : ndarray of shape (n_rows, n_records), dtype float64
-        NaN where a record has fewer shadows on the side than there are rows.
-    places : ndarray of shape (n_shadows, n_records)
-        The row that a shadow's signal went to, of `inside` and `outside` one upon
-        the other.
-    """
-    n_shadows = len(membership)
-    n_inside = np.cumsum(membership, axis=0, dtype=np.intp)
-    n_outside = np.arange(1, n_shadows + 1)[:, np.newaxis] - n_inside
-    n_rows = int(max(n_inside[-1].max(), n_outside[-1].max()))
-    places = np.where(membership, n_inside, n_outside + n_rows) - 1
-    paired = np.full((2 * n_rows, signals.shape[1]), np.nan)
-    np.put_along_axis(paired, places, signals, axis=0)
-    return paired[:n_rows], paired[n_rows:], places
 
 
 class VariancePrior:
@@ -128,13 +108,14 @@ class VariancePrior:
         columns = (moments.ss, dof, varies, logs, logs**2, expected)
         self._sums = self._sums + np.array([c.sum(axis=-1) for c in columns], float)
 
-    @property
+    # Read when all records are gathered, and then batch by batch.
+    @cached_property
     def pooled(self):
         """Pooled variances, of shape (n_rows,)."""
         ss, dof = self._sums[:2]
         return np.divide(ss, dof, out=np.full(ss.shape, np.nan), where=dof > 0)
 
-    @property
+    @cached_property
     def weight(self):
         """Weight of the pooled variances, in observations, of shape (n_rows,)."""
         n, total, squares, expected = self._sums[2:]
@@ -148,8 +129,7 @@ class VariancePrior:
 
 
 def _trigamma_of_halves(dof):
-    levels, which = np.unique(dof, return_inverse=True)
-    return polygamma(1, levels / 2)[which].reshape(dof.shape)
+    return polygamma(1, np.arange(1, dof.max() + 1) / 2)[dof - 1]
 
 
 def _inverse_trigamma(values):
@@ -190,8 +170,12 @@ def record_variances(moments, prior, variance):
         pooled = prior.pooled[:, np.newaxis]
         share = 1 / (1 + dof / prior.weight[:, np.newaxis])
         own = moments.ss / np.maximum(dof, 1)
-        values = share * pooled + (1 - share) * own
-    return np.where(moments.n > 0, np.maximum(values, _SMALLEST_VARIANCE), np.nan)
+        values = share * pooled
+        np.subtract(1, share, out=share)
+        share *= own
+        values += share
+    values = np.maximum(values, _SMALLEST_VARIANCE)
+    return _blank(values, moments.n <= 0)
 
 
 def membership_statistic(values, inside, outside, mode):
@@ -246,44 +230,41 @@ def leave_pair_out(signals, membership, *, mode, variance, batches):
     Yields
     ------
     batch : slice
-    scores, margins : ndarray of shape (n_shadows, n_batch)
-        As of `membership_statistic`; NaN for a shadow without a partner, and where
-        fewer than two signals of a side are left.
+    scores, margins : tuple of two ndarray of shape (n_rows, n_batch)
+        As of `membership_statistic`, for the shadows trained with the record, and for
+        those without; NaN for a shadow without a partner, and where fewer than two
+        signals of a side are left.
     """
     priors = VariancePrior(), VariancePrior()
+    n_rows = most_on_a_side(membership)
     for batch in batches if variance != "record" else ():
-        _, _, left = _without_each_pair(signals[:, batch], membership[:, batch])
+        _, left = _without_each_pair(signals[:, batch], membership[:, batch], n_rows)
         for prior, moments_left in zip(priors, left, strict=True):
             prior.gather(moments_left)
     for batch in batches:
-        places, sides, left = _without_each_pair(
-            signals[:, batch], membership[:, batch]
+        sides, left = _without_each_pair(
+            signals[:, batch], membership[:, batch], n_rows
         )
         references = [
             (moments_left.mean, record_variances(moments_left, prior, variance))
             for prior, moments_left in zip(priors, left, strict=True)
         ]
-        paired = ~np.isnan(sides[0] + sides[1])
-        enough = paired & (np.minimum(left[0].n, left[1].n) > 1)
+        few = np.isnan(sides[0] + sides[1]) | (np.minimum(left[0].n, left[1].n) < 2)
         results = [
-            membership_statistic(np.where(enough, side, np.nan), *references, mode)
-            for side in sides
+            membership_statistic(_blank(side, few), *references, mode) for side in sides
         ]
-        yield (
-            batch,
-            *(
-                np.take_along_axis(np.concatenate(sides), places, axis=0)
-                for sides in zip(*results, strict=True)
-            ),
-        )
+        yield batch, *zip(*results, strict=True)
 
 
-def _without_each_pair(signals, membership):
-    inside, outside, places = pair_shadows(signals, membership)
-    sides = inside, outside
-    unpaired = np.isnan(inside + outside)
-    left = [moments(side).without(np.where(unpaired, np.nan, side)) for side in sides]
-    return places, sides, left
+def _without_each_pair(signals, membership, n_rows):
+    sides = pair_shadows(signals, membership, n_rows)
+    unpaired = np.isnan(sides[0] + sides[1])
+    left = [moments(side).without(_blank(side, unpaired)) for side in sides]
+    return sides, left
+
+
+def _blank(values, where):
+    return np.where(where, np.nan, values) if where.any() else values
 
 
 def target_scores(values, signals, membership, *, mode, variance, batches):
@@ -327,25 +308,27 @@ def _one_row(values):
     return Moments(*(part[np.newaxis] for part in values))
 
 
-def hit_counts(margins, membership):
+def hit_counts(margins):
     """Hits of the test on each record, a tie being half a hit.
 
     Parameters
     ----------
-    margins : ndarray of shape (n_shadows, n_records)
-        Above 0: called a member. NaN: not tried.
-    membership : ndarray of shape (n_shadows, n_records), dtype bool
+    margins : tuple of two ndarray of shape (n_rows, n_records)
+        At the shadows trained with the record, and at those without it. Above 0:
+        called a member. NaN: not tried.
 
     Returns
     -------
     hits, trials : ndarray of shape (2, n_records)
-        On the shadows trained with the record, and on those without it.
     """
-    correct = np.where(membership, margins > 0, margins < 0) + 0.5 * (margins == 0)
-    tried = ~np.isnan(margins)
-    sides = membership & tried, ~membership & tried
-    hits = np.stack([(correct * side).sum(axis=0) for side in sides])
-    return hits, np.stack([side.sum(axis=0) for side in sides])
+    inside, outside = margins
+    right = inside > 0, outside < 0
+    hits = [
+        np.count_nonzero(called, axis=0) + np.count_nonzero(side == 0, axis=0) / 2
+        for called, side in zip(right, margins, strict=True)
+    ]
+    trials = [len(side) - np.count_nonzero(np.isnan(side), axis=0) for side in margins]
+    return np.stack(hits), np.stack(trials)
 
 
 def success_interval(hits, trials, confidence_level=0.95):

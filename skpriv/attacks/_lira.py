@@ -15,10 +15,11 @@ from skpriv.attacks._likelihood import (
     success_interval,
     target_scores,
 )
+from skpriv.attacks._pairs import in_order_of_shadows
 from skpriv.attacks._signals import SIGNALS
 from skpriv.utils._sklearn import Interval, StrOptions
 
-_RECORDS_A_BATCH = 2048
+_RECORDS_A_BATCH = 512
 
 
 def attack_success(
@@ -52,7 +53,7 @@ def attack_success(
         variance=variance,
         batches=_batches(signals.shape[1]),
     ):
-        hits[:, batch], trials[:, batch] = hit_counts(margins, membership[:, batch])
+        hits[:, batch], trials[:, batch] = hit_counts(margins)
     return success_interval(hits, trials, confidence_level)
 
 
@@ -317,15 +318,36 @@ class LiRAAttack(ShadowAttack):
         """
         check_is_fitted(self)
         scores = np.empty(self.signals_.shape)
-        for batch, batch_scores, _ in leave_pair_out(
+        for batch, sides, _ in self._leave_pair_out():
+            scores[:, batch] = in_order_of_shadows(sides, self.membership_[:, batch])
+        return scores
+
+    def shadow_hits(self):
+        """Whether the attack is right about each record at each shadow.
+
+        Each shadow and its partner are left out of the reference; ``attack_success_``
+        is the mean of the rates with and without the record.
+
+        Returns
+        -------
+        hits : ndarray of shape (n_shadows, n_samples), dtype float64
+            1: right. 0: wrong. 0.5: undecided. NaN: not tried, for want of shadows.
+        """
+        check_is_fitted(self)
+        hits = np.empty(self.signals_.shape)
+        for batch, _, (inside, outside) in self._leave_pair_out():
+            right = (np.sign(inside) + 1) / 2, (1 - np.sign(outside)) / 2
+            hits[:, batch] = in_order_of_shadows(right, self.membership_[:, batch])
+        return hits
+
+    def _leave_pair_out(self):
+        return leave_pair_out(
             self.signals_,
             self.membership_,
             mode=self.mode,
             variance=self.variance,
-            batches=_batches(scores.shape[1]),
-        ):
-            scores[:, batch] = batch_scores
-        return scores
+            batches=_batches(self.signals_.shape[1]),
+        )
 
     @property
     def attack_success_halves_(self):
@@ -356,8 +378,8 @@ class LiRAAttack(ShadowAttack):
 def _zero_variance(signals, membership):
     flat = np.zeros(signals.shape[1], dtype=bool)
     for side in (membership, ~membership):
-        highest = signals.max(axis=0, where=side, initial=-np.inf)
-        flat |= highest <= signals.min(axis=0, where=side, initial=np.inf)
+        first = np.take_along_axis(signals, side.argmax(axis=0)[np.newaxis], axis=0)
+        flat |= ((signals == first) | ~side).all(axis=0)
     return flat
 
 

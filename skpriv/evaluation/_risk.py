@@ -6,7 +6,7 @@ import numpy as np
 from scipy.stats import false_discovery_control, rankdata, t, wilcoxon
 from sklearn.utils import Bunch, check_consistent_length, column_or_1d, gen_batches
 
-from skpriv.attacks._likelihood import pair_shadows
+from skpriv.attacks._pairs import pair_shadows
 from skpriv.utils._optional import import_optional
 from skpriv.utils._sklearn import HasMethods, Interval, StrOptions, validate_params
 
@@ -16,7 +16,7 @@ _MOST_PAIRS_EXACT = 50
 
 @validate_params(
     {
-        "attack": [HasMethods(["shadow_scores"])],
+        "attack": [HasMethods(["shadow_hits"])],
         "groups": ["array-like"],
         "confidence_level": [Interval(Real, 0, 1, closed="neither")],
         "correction": [StrOptions({"bonferroni", "none"})],
@@ -32,7 +32,7 @@ def success_by_group(
     Parameters
     ----------
     attack : LiRAAttack
-        Fitted, with ``mode="online"``.
+        Fitted.
     groups : array-like of shape (n_samples,)
         The group of each record: its class, or any column.
     confidence_level : float, default=0.95
@@ -57,13 +57,8 @@ def success_by_group(
     """
     groups = column_or_1d(groups)
     check_consistent_length(groups, attack.attack_success_)
-    if attack.mode != "online":
-        raise ValueError(
-            f"attack has mode={attack.mode!r}; success_by_group wants 'online', whose "
-            "scores are above 0 where the record is called a member."
-        )
     names, codes = np.unique(groups, return_inverse=True)
-    inside, outside = _hits_of_pairs(attack)
+    inside, outside = pair_shadows(attack.shadow_hits(), attack.membership_)
     level = confidence_level
     if correction == "bonferroni":
         level = 1 - (1 - confidence_level) / names.size
@@ -85,17 +80,9 @@ def success_by_group(
     return import_optional("pandas", extra="report").DataFrame(result)
 
 
-def _hits_of_pairs(attack):
-    """Hits on each pair of shadows, inside and outside; NaN without a pair."""
-    scores, membership = attack.shadow_scores(), attack.membership_
-    hits = np.where(membership, scores > 0, scores < 0) + 0.5 * (scores == 0)
-    hits[np.isnan(scores)] = np.nan
-    inside, outside, _ = pair_shadows(hits, membership)
-    return inside, outside
-
-
 def _mean_success(hits, level):
     """Mean over pairs (rows) and records (columns), and its interval."""
+    hits = hits[~np.isnan(hits).all(axis=1)]
     by_record, by_pair = (np.nanmean(hits, axis=axis) for axis in (0, 1))
     mean, n_records = np.nanmean(hits), hits.shape[1]
     if n_records < 2:
@@ -148,7 +135,7 @@ def records_at_risk(attack, *, fdr=0.05, method="by"):
         )
     p_values = np.empty(attack.signals_.shape[1])
     for batch in gen_batches(p_values.size, _RECORDS_A_BATCH):
-        inside, outside, _ = pair_shadows(
+        inside, outside = pair_shadows(
             attack.signals_[:, batch], attack.membership_[:, batch]
         )
         p_values[batch] = _signed_rank_p_values(inside - outside)

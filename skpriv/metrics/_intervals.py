@@ -24,13 +24,15 @@ def proportion_interval(n_hits, n_trials, confidence_level=0.95):
     n_hits, n_trials = np.broadcast_arrays(
         np.asarray(n_hits, dtype=np.float64), np.asarray(n_trials, dtype=np.float64)
     )
+    # Of many records few differ in their counts, and the quantiles take time.
+    counts, which = np.unique(n_hits + 1j * n_trials, return_inverse=True)
+    hits, misses = counts.real, counts.imag - counts.real
     tail = (1 - confidence_level) / 2
-    misses = n_trials - n_hits
-    low, high = np.zeros(n_hits.shape), np.ones(n_hits.shape)
-    some, short = n_hits > 0, misses > 0
-    low[some] = beta.ppf(tail, n_hits[some], misses[some] + 1)
-    high[short] = beta.ppf(1 - tail, n_hits[short] + 1, misses[short])
-    return np.stack([low, high], axis=-1)
+    low, high = np.zeros(counts.shape), np.ones(counts.shape)
+    some, short = hits > 0, misses > 0
+    low[some] = beta.ppf(tail, hits[some], misses[some] + 1)
+    high[short] = beta.ppf(1 - tail, hits[short] + 1, misses[short])
+    return np.stack([low, high], axis=-1)[which.reshape(n_hits.shape)]
 
 
 def mean_of_two_interval(first, second, first_interval, second_interval):

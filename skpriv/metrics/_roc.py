@@ -208,6 +208,9 @@ def _hits(members, nonmembers, threshold, random_state):
     """Members called members, and non-members not, at the threshold."""
     if threshold is not None:
         return (members > threshold).sum(), (nonmembers <= threshold).sum()
+    # Ranks, so that halfway between two scores is the same on any scale.
+    _, ranks = np.unique(np.concatenate([members, nonmembers]), return_inverse=True)
+    members, nonmembers = np.split(ranks, [members.size])
     rng = check_random_state(random_state)
     halves = [_random_halves(scores, rng) for scores in (members, nonmembers)]
     n_hits = n_rejected = 0

@@ -11,7 +11,13 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 
+from skpriv.attacks import LiRAAttack
 from skpriv.base import RecordScorerMixin
+from skpriv.report._attack import (
+    check_attackable,
+    make_attack_on_model,
+    make_attack_on_neighbors,
+)
 from skpriv.report._scorers import (
     ATTACK_POWER,
     LEAVE_ONE_OUT,
@@ -41,11 +47,15 @@ class AuditModel:
     scorers : dict of str to AuditScorer
         What is reported, by name. The first score ranks the records, the second those
         that are equal by the first, and so on.
+    make_attack : callable or None, default=None
+        Takes the audited model, fitted, and the numbers of neighbours and of shadow
+        models; returns an attack, not fitted. None: the model is not attacked.
     """
 
     title: str
     make: Callable[[int, int], BaseEstimator] | None
     scorers: dict[str, AuditScorer]
+    make_attack: Callable[[object, int, int], LiRAAttack] | None = None
 
 
 def _make_logistic(n_features, n_classes):
@@ -77,6 +87,7 @@ MODELS = {
             "logistic regression, C = 1",
             _make_logistic,
             {"leverage": LEVERAGE, "attack_power": ATTACK_POWER, **_OF_NEIGHBORS},
+            make_attack_on_model,
         )
     },
     "ridge": {
@@ -92,7 +103,9 @@ MODELS = {
         ),
     },
     "knn": {
-        "classification": AuditModel("k-nearest neighbours", None, _OF_NEIGHBORS),
+        "classification": AuditModel(
+            "k-nearest neighbours", None, _OF_NEIGHBORS, make_attack_on_neighbors
+        ),
     },
 }
 
@@ -110,12 +123,15 @@ class Audit:
         In the order of `model.scorers`, without those that take too long.
     n_neighbors : int
         The k of the neighbour scores.
+    attack : fitted LiRAAttack or None, default=None
+        The attack on the audited model, if one was asked for.
     """
 
     model: AuditModel
     estimator: BaseEstimator | None
     scorers: dict[str, RecordScorerMixin]
     n_neighbors: int
+    attack: LiRAAttack | None = None
 
 
 def choose_model(name, task):
@@ -137,8 +153,8 @@ def choose_model(name, task):
     return MODELS[name].get(task)
 
 
-def fit_audit(model, encoded, n_neighbors):
-    """Fit a model, once, and score its training records.
+def fit_audit(model, encoded, n_neighbors, n_shadows=None):
+    """Fit a model, once, score its training records, and attack it.
 
     Parameters
     ----------
@@ -147,15 +163,25 @@ def fit_audit(model, encoded, n_neighbors):
     encoded : EncodedTable
     n_neighbors : int
         The k of the neighbour scores.
+    n_shadows : int or None, default=None
+        How many shadow models attack it; even, and at least 6. None: no attack, as
+        there must be none where the model's ``make_attack`` is None.
 
     Returns
     -------
     audit : Audit
         Scores that cannot be trusted are NaN.
+
+    Raises
+    ------
+    TableError
+        If there are too few records to attack.
     """
+    if n_shadows is not None:
+        check_attackable(encoded, n_neighbors if model.make is None else 1)
     X, y = encoded.X, labels_for_models(encoded)
     n_records = len(y)
-    estimator, scorers = None, {}
+    estimator, scorers, attack = None, {}, None
     with quiet_about_convergence():
         if model.make is not None:
             n_classes = len(encoded.classes or ())
@@ -164,7 +190,9 @@ def fit_audit(model, encoded, n_neighbors):
             if spec.most_records is None or n_records <= spec.most_records:
                 scorer = spec.make(estimator, n_neighbors, n_records)
                 scorers[name] = scorer.fit(X, y)
-    return Audit(model, estimator, scorers, n_neighbors)
+        if n_shadows is not None:
+            attack = model.make_attack(estimator, n_neighbors, n_shadows).fit(X, y)
+    return Audit(model, estimator, scorers, n_neighbors, attack)
 
 
 def labels_for_models(encoded):

@@ -4,6 +4,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 import skpriv
+from skpriv.report._attack import describe_attack
 from skpriv.report._models import labels_for_models, quiet_about_convergence
 from skpriv.report._prediction import (
     average_neighbors,
@@ -42,6 +43,8 @@ def summarise(audit, encoded, *, source, n_top):
           about; None if they are the audited model, or there is no such score;
         - "scores": for each score its meaning, distribution, and shares by class;
         - "too_slow": titles of the scores left out, as there are too many records;
+        - "attack": what came of the attack on the model, as `describe_attack` says;
+          None if there was none;
         - "most_exposed": the top records, most exposed first, those without a score
           last;
         - "records": every record in the order of the file, as columns.
@@ -56,6 +59,10 @@ def summarise(audit, encoded, *, source, n_top):
     else:
         model, neighbors = neighbors, None
     records = _describe_records(values, agreement, encoded)
+    attack = None
+    if audit.attack is not None:
+        attack, columns = describe_attack(audit.attack, values, encoded, n_top)
+        records |= columns
     return {
         "skpriv": skpriv.__version__,
         "data": _describe_data(encoded, source),
@@ -76,6 +83,7 @@ def summarise(audit, encoded, *, source, n_top):
         "too_slow": [
             spec.title for name, spec in specs.items() if name not in audit.scorers
         ],
+        "attack": attack,
         "most_exposed": [
             {name: column[row] for name, column in records.items()}
             for row in rank(values.values())[:n_top]

@@ -10,6 +10,7 @@ _EXACT = 1e-9  # of scores that are shown with four digits
 _WIDEST_CELL = 24
 _WIDEST_HEADING = 9
 _MOST_SCORES_WITH_PERCENTILES = 3
+_SUCCESS = "LiRA success"
 _KINDS = {
     "number": ("number", "numbers"),
     "category": ("category", "categories"),
@@ -36,7 +37,9 @@ def format_report(report):
         _format_models(report),
         _format_most_exposed(report),
         _format_spread(report["scores"]),
-        _format_classes(report["scores"]),
+        _format_classes(report),
+        _format_attack(report),
+        _format_agreement(report),
         _format_meanings(report),
     ]
     return "\n\n".join(filter(None, sections)) + "\n"
@@ -140,8 +143,12 @@ def _format_most_exposed(report):
         if with_percentiles:
             shares = [record[f"{name}_percentile"] for record in top]
             columns.append(("pct", ["-" if s is None else f"{s:.1f}" for s in shares]))
-    if all("like_neighbors" in record for record in top):
+    attacked = report["attack"] is not None
+    # Beside many scores there is room for one column more.
+    if "like_neighbors" in top[0] and (with_percentiles or not attacked):
         columns.append(("like it", [f"{r['like_neighbors']:.0%}" for r in top]))
+    if attacked:
+        columns.append((_SUCCESS, [f"{r['attack_success']:.0%}" for r in top]))
     headings, cells = zip(*columns, strict=True)
     title = f"The {len(top)} most exposed records, by {headings[2]}"
     rows = zip(*cells, strict=True)
@@ -155,6 +162,8 @@ def _explain_columns(scores, headings):
         yield "pct: the percentage of records that score lower, ties counted half."
     if "like it" in headings:
         yield "like it: the share of its nearest neighbours with its label."
+    if _SUCCESS in headings:
+        yield f"{_SUCCESS}: how often the attack, below, is right about it."
     missing = [
         f"{score['title']} of {score['missing']:,} records"
         for score in scores.values()
@@ -197,8 +206,8 @@ def _format_spread(scores):
     )
 
 
-def _format_classes(scores):
-    first = next(iter(scores.values()))
+def _format_classes(report):
+    first = next(iter(report["scores"].values()))
     if first["by_class"] is None:
         return None
     by_class = sorted(
@@ -216,10 +225,90 @@ def _format_classes(scores):
         for label, part in by_class[:10]
     ]
     header = ["class", "records", f"mean {first['title']}", "of records", "of exposure"]
+    if report["attack"] is not None:
+        header.append(_SUCCESS)
+        success = report["attack"]["success_by_class"]
+        for row in rows:
+            row.append(_percent(success[row[0]]["value"]))
     title = "Exposure by class"
     if len(by_class) > 10:
         title += f" (the 10 most exposed of {len(by_class)})"
     return "\n".join([title, *_table(header, rows, left=(0,), wrapped=False)])
+
+
+def _format_attack(report):
+    attack = report["attack"]
+    if attack is None:
+        return None
+    measures = {
+        f"mean {_SUCCESS}": attack["success"],
+        "AUC": attack["auc"],
+        **{f"TPR at {rate} FPR": tpr for rate, tpr in attack["tpr"].items()},
+    }
+    rows = [
+        [name, *(_percent(measure[end]) for end in ("value", "low", "high"))]
+        for name, measure in measures.items()
+    ]
+    level = f"{attack['confidence_level']:.0%}"
+    header = ["measure", "value", f"{level} from", "to"]
+    return "\n".join(
+        [
+            f"The likelihood ratio attack (LiRA), with {attack['n_shadows']} shadow "
+            "models",
+            *_table(header, rows, left=(0,), wrapped=False),
+            _paragraph("", " ".join(_explain_attack(attack, level))),
+        ]
+    )
+
+
+def _explain_attack(attack, level):
+    yield (
+        "The shadows are such models trained on halves of the records, and each is "
+        f"attacked with the help of the others. {_SUCCESS}: how often the attack is "
+        "right about whether a record was in training; 50%: it guesses. AUC, TPR: how "
+        "well it tells the records of a shadow from those that are none, and what part "
+        "of them it finds while it accuses few others (FPR): the mean over the "
+        f"shadows, and what {level} of them lie between."
+    )
+    if None in (tpr["value"] for tpr in attack["tpr"].values()):
+        yield "-: there are too few records to tell."
+    risk = attack["at_risk"]
+    shown = ", ".join(map(str, risk["surest"]))
+    yield (
+        f"Membership shows for {risk['records']:,} records "
+        f"({risk['part_of_records']:.1%}), of which "
+        f"{risk['false_discovery_rate']:.0%} at most are expected to be there by "
+        f"chance{', the surest first: ' + shown if shown else ''}. More shadows find "
+        "more."
+    )
+
+
+def _format_agreement(report):
+    if report["attack"] is None:
+        return None
+    rows = [
+        [
+            report["scores"][name]["title"],
+            *(_short(score[key]) for key in ("value", "low", "high", "ceiling")),
+            _percent(score["top"]),
+        ]
+        for name, score in report["attack"]["agreement"].items()
+    ]
+    level = f"{report['attack']['confidence_level']:.0%}"
+    header = ["score", "Spearman", f"{level} from", "to", "ceiling", "top 10% shared"]
+    note = (
+        "Spearman: its rank correlation with the attack's success on each record. "
+        "ceiling: what a perfect score could reach, as the success is measured on "
+        "finitely many shadows; -: the halves of the shadows do not agree, or are "
+        "too few."
+    )
+    return "\n".join(
+        [
+            "How well the scores foretell the attack",
+            *_table(header, rows, left=(0,), wrapped=False),
+            _paragraph("", note),
+        ]
+    )
 
 
 def _format_meanings(report):
@@ -260,6 +349,10 @@ def _label(label):
 
 def _score(value):
     return "NaN" if value is None else f"{value:.4g}"
+
+
+def _short(value):
+    return "-" if value is None else f"{value:.2f}"
 
 
 def _cell(text):

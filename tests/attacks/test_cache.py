@@ -1,12 +1,10 @@
 import os
-import signal
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import numpy as np
 import pytest
+import resuming
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 from sklearn.datasets import load_iris
@@ -77,6 +75,27 @@ def test_changed_parameter_of_a_step_is_named(tmp_path):
         _attack(tmp_path, pipeline(2.0)).fit(X, Y)
     with pytest.raises(ValueError, match="functiontransformer__func"):
         _attack(tmp_path, pipeline(1.0, np.sqrt)).fit(X, Y)
+
+
+def test_a_function_is_described_alike_in_every_process():
+    # A function within it, and a set of strings, whose order no two processes share.
+    code = (
+        "from skpriv.attacks._cache import _describe\n"
+        "def func(X): return [x for x in X if x in {'a', 'b', 'c', 'd', 'e'}]\n"
+        "func.__module__ = 'skpriv'; import skpriv; skpriv.func = func\n"
+        "print(_describe('func', func))"
+    )
+    described = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in "123"
+    }
+    assert len(described) == 1
 
 
 def test_changed_rows_are_named(tmp_path):
@@ -173,75 +192,17 @@ def test_cache_keeps_little_more_than_the_signals(tmp_path):
     assert size < 6 * 20_000 * (4 + 2 / 8) + 20_000 * 10
 
 
-_RUN = """
-import sys, time
-from sklearn.datasets import load_iris
-from sklearn.tree import DecisionTreeClassifier
-from skpriv import LiRAAttack
-
-folder, log = sys.argv[1:]
-
-class SlowTree(DecisionTreeClassifier):
-    def fit(self, X, y):
-        time.sleep(0.02)
-        with open(log, "a") as file:
-            print(self.random_state, file=file)
-        return super().fit(X, y)
-
-class Reporter:
-    def setup(self, estimator, context): pass
-    def teardown(self, estimator, context): pass
-    def on_fit_task_begin(self, estimator, context): pass
-    def on_fit_task_end(self, estimator, context):
-        if context.task_name == "shadow":
-            print(context.task_id, flush=True)
-
-tree = SlowTree(max_depth=3)
-attack = LiRAAttack(tree, n_shadows=32, cache_dir=folder, random_state=0)
-attack.set_callbacks(Reporter()).fit(*load_iris(return_X_y=True))
-print(attack.signals_.tobytes().hex())
-"""
+def test_killed_run_resumes_where_it_was(tmp_path):
+    _, expected = resuming.finish(resuming.start(tmp_path / "whole", tmp_path / "log"))
+    n_reported, n_trained = resuming.kill_and_resume(
+        tmp_path, expected, delay=0.1, n_awaited=3
+    )
+    assert 3 <= n_reported < resuming.N_SHADOWS
+    assert n_trained > 0
 
 
-def _start(script, folder, log):
-    command = [sys.executable, str(script), str(folder), str(log)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-
-
-@pytest.fixture
-def script(tmp_path):
-    path = tmp_path / "run.py"
-    path.write_text(_RUN)
-    return path
-
-
-def test_killed_run_resumes_where_it_was(tmp_path, script):
-    whole, _ = _start(script, tmp_path / "whole", tmp_path / "log").communicate()
-    *_, expected = whole.split()
-    killed = _start(script, tmp_path / "killed", tmp_path / "log-killed")
-    first = killed.stdout.readline()
-    time.sleep(0.2)
-    os.kill(killed.pid, signal.SIGKILL)
-    reported = {int(first), *map(int, killed.communicate()[0].split())}
-    assert len(reported) < 32
-
-    resumed, _ = _start(
-        script, tmp_path / "killed", tmp_path / "log-resumed"
-    ).communicate()
-    *shadows, signals = resumed.split()
-    assert signals == expected
-    assert sorted(map(int, shadows)) == list(range(32))
-    trained = Path(tmp_path / "log-resumed").read_text().split()
-    # The target is trained as well.
-    assert len(set(trained)) == len(trained) <= 32 - len(reported) + 1
-
-
-def test_two_runs_may_share_a_folder(tmp_path, script):
-    whole, _ = _start(script, tmp_path / "whole", tmp_path / "log").communicate()
-    runs = [
-        _start(script, tmp_path / "shared", tmp_path / f"log-{i}") for i in range(2)
-    ]
+def test_two_runs_may_share_a_folder(tmp_path):
+    _, expected = resuming.finish(resuming.start(tmp_path / "whole", tmp_path / "log"))
+    runs = [resuming.start(tmp_path / "shared", tmp_path / f"log-{i}") for i in (0, 1)]
     for run in runs:
-        out, _ = run.communicate()
-        assert run.returncode == 0
-        assert out.split()[-1] == whole.split()[-1]
+        assert resuming.finish(run)[1] == expected

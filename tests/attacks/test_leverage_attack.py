@@ -1,10 +1,12 @@
+from functools import partial
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.stats import norm
+from scipy.stats import norm, rankdata
 from sklearn.linear_model import LinearRegression
 
-from skpriv import LeverageAttack
+from skpriv import LeverageAttack, LiRAAttack, RMIAAttack
 from skpriv.leverage.gaussian import tradeoff_curve
 
 
@@ -64,28 +66,88 @@ def test_roc_of_a_record_lies_on_the_curve_of_the_theory(n_outputs):
     assert_allclose(attack.attack_success_, success, atol=4 * np.sqrt(0.25 / 3000))
 
 
-def test_no_other_test_of_the_residual_does_better():
-    rng = np.random.default_rng(1)
-    hits = {name: [] for name in ("leverage", "loss", "studentised", "lira")}
-    for _ in range(400):
-        X, labels, fresh = _draw(rng, scale=1.5)
+def _complementary_draws(n_draws, sigma, rng):
+    """Residuals of records at models that saw their label, or a fresh one instead.
+
+    Models 2i and 2i + 1 saw the labels of complementary halves of the records. Returns
+    the residuals, which of them are of members, and the scores of LeverageAttack.
+    """
+    X, y, _ = _draw(rng)
+    mean = LinearRegression().fit(X, y).predict(X)
+    membership = rng.permuted(np.tile(np.arange(60) % 2 == 0, (n_draws, 1)), axis=1)
+    membership[1::2] = ~membership[::2]
+    residuals, scores = np.empty((2, n_draws, 60))
+    for draw, member in enumerate(membership):
+        labels, fresh = mean + sigma * rng.normal(size=(2, 60))
+        asked = np.where(member, labels, fresh)
         attack = LeverageAttack().fit(X, labels)
-        h = attack.leverage_
-        residual = np.stack([labels, fresh]) - attack.target_.predict(X)
-        score = np.stack([attack.scores_, attack.score_samples(X, fresh)])
-        scaled = np.abs(residual) / np.sqrt(attack.sigma2_)
-        rivals = {
-            "leverage": score > 0,
-            "loss": scaled < 1,
-            "studentised": scaled / np.sqrt(1 - h) < 1.2,
-            "lira": scaled / np.sqrt(1 + h) < 0.7,
-        }
-        for name, called in rivals.items():
-            hits[name].append((called[0].mean() + 1 - called[1].mean()) / 2)
-    best = np.array(hits.pop("leverage"))
-    for name, other in hits.items():
-        gap = best - other
-        assert gap.mean() > -3 * gap.std() / np.sqrt(gap.size), name
+        attack.sigma2_ = sigma**2  # known, as it is to the theory
+        scores[draw] = attack.score_samples(X, asked)
+        residuals[draw] = asked - attack.target_.predict(X)
+    return residuals, membership, scores
+
+
+def _lira(signals, membership, **parameters):
+    attack = LiRAAttack.from_signals(signals, membership, **parameters)
+    return attack.shadow_scores()
+
+
+def _rmia(signals, membership):
+    """Each model attacked with the help of 8 others, its partner not among them."""
+    scores = np.empty(signals.shape)
+    for target in range(len(signals)):
+        others = (target // 2 * 2 + 2 + np.arange(8)) % len(signals)
+        scores[target] = RMIAAttack(n_shadows=8)._score_signals(
+            signals[target], signals[others], membership[others]
+        )
+    return scores
+
+
+# What other attacks make of the residuals, in units of sigma: their loss is r ** 2 / 2.
+RIVALS = {
+    "loss": lambda r, member: -(r**2),
+    "LiRA of the residual": _lira,
+    "LiRA of the residual, own variance": partial(_lira, variance="record"),
+    "LiRA of the residual, one variance": partial(_lira, variance="pooled"),
+    "LiRA of the loss": lambda r, member: _lira(-(r**2), member),
+    "LiRA of the log of the loss": lambda r, member: _lira(-np.log(r**2), member),
+    "LiRA of the loss, offline": lambda r, member: _lira(
+        -(r**2), member, mode="offline"
+    ),
+    "RMIA": lambda r, member: _rmia(-(r**2) / 2, member),
+}
+
+
+@pytest.fixture(scope="module")
+def draws():
+    return _complementary_draws(1000, 1.5, np.random.default_rng(1))
+
+
+def _auc_of_each(scores, membership):
+    n_members = membership.sum(axis=1)
+    ranks = (rankdata(scores, axis=1) * membership).sum(axis=1)
+    below = ranks - n_members * (n_members + 1) / 2
+    return below / (n_members * (~membership).sum(axis=1))
+
+
+def _tpr_of_each(scores, membership, alpha):
+    """Members found in each draw, at one threshold for the non-members of all."""
+    threshold = np.quantile(scores[~membership], 1 - alpha)
+    return ((scores > threshold) & membership).sum(axis=1) / membership.sum(axis=1)
+
+
+@pytest.mark.parametrize("rival", RIVALS)
+def test_no_other_attack_on_the_same_draws_does_better(draws, rival):
+    residuals, membership, scores = draws
+    other = RIVALS[rival](residuals / 1.5, membership)
+    assert np.isfinite(other).all()
+    measures = [_auc_of_each]
+    measures += [partial(_tpr_of_each, alpha=alpha) for alpha in (0.01, 0.05, 0.2)]
+    for measure in measures:
+        gap = np.subtract(measure(scores, membership), measure(other, membership))
+        # By complementary pairs, which are drawn independently of each other.
+        gap = gap.reshape(-1, 2).mean(axis=1)
+        assert gap.mean() > -3 * gap.std() / np.sqrt(gap.size), measure
 
 
 def test_rows_are_recognised_and_new_labels_are_scored():

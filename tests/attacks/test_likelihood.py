@@ -8,15 +8,16 @@ from scipy.special import ndtr, polygamma
 from scipy.stats import norm
 from sklearn.utils import gen_batches
 
+from skpriv import LiRAAttack
 from skpriv.attacks._likelihood import (
     MODES,
     VARIANCES,
-    hit_counts,
     leave_pair_out,
     success_interval,
     target_scores,
 )
 from skpriv.attacks._lira import attack_success
+from skpriv.attacks._pairs import in_order_of_shadows, pair_shadows
 
 
 def _complementary(rng, n_shadows, n_records):
@@ -32,7 +33,9 @@ def _scores_and_margins(signals, membership, mode, variance, batch_size=7):
     for batch, *values in leave_pair_out(
         signals, membership, mode=mode, variance=variance, batches=batches
     ):
-        scores[:, batch], margins[:, batch] = values
+        scores[:, batch], margins[:, batch] = (
+            in_order_of_shadows(sides, membership[:, batch]) for sides in values
+        )
     return scores, margins
 
 
@@ -202,14 +205,53 @@ def test_signals_without_variance_give_finite_scores(mode, variance):
     membership = _complementary(rng, 12, 4)
     signals = np.where(membership, [0, 1.0, 5, 0], 0.0)
     signals[:, 3] = rng.normal(size=12)
-    scores, margins = _scores_and_margins(signals, membership, mode, variance)
+    scores, _ = _scores_and_margins(signals, membership, mode, variance)
     assert np.isfinite(scores).all()
-    hits, trials = hit_counts(margins, membership)
-    success, interval = success_interval(hits, trials)
+    success, interval = attack_success(
+        signals, membership, mode=mode, variance=variance
+    )
     assert success[0] == 0.5
     if mode == "online":
         assert success[1] == success[2] == 1.0
     assert (interval[:, 0] <= success).all()
+
+
+@pytest.mark.parametrize("complementary", [True, False])
+def test_hits_are_counted_on_each_side_and_ties_count_half(complementary):
+    rng = np.random.default_rng(8)
+    membership = _complementary(rng, 14, 40)
+    if not complementary:
+        membership = rng.permuted(membership, axis=0)
+        membership[:, 0] = np.arange(14) < 5
+    signals = rng.integers(0, 3, size=(14, 40)) + membership.astype(float)
+    signals[:, 1] = 0
+    for mode in MODES:
+        _, margins = _scores_and_margins(signals, membership, mode, "auto")
+        rates = []
+        for side, right in ((membership, margins > 0), (~membership, margins < 0)):
+            tried = side & ~np.isnan(margins)
+            hits = (tried & right).sum(axis=0) + (tried & (margins == 0)).sum(
+                axis=0
+            ) / 2
+            rates.append(hits / tried.sum(axis=0))
+        success, _ = attack_success(signals, membership, mode=mode)
+        assert_allclose(success, np.mean(rates, axis=0), rtol=1e-12)
+        attack = LiRAAttack.from_signals(signals, membership, mode=mode)
+        hits = attack.shadow_hits()
+        expected = np.where(membership, margins > 0, margins < 0) + (margins == 0) / 2
+        expected[np.isnan(margins)] = np.nan
+        assert_array_equal(hits, expected)
+
+
+def test_complements_are_paired_as_any_models_are():
+    rng = np.random.default_rng(9)
+    membership, signals = _complementary(rng, 12, 30), rng.normal(size=(12, 30))
+    inside, outside = pair_shadows(signals, membership)
+    for record in range(30):
+        member = membership[:, record]
+        assert_array_equal(inside[:, record], signals[member, record])
+        assert_array_equal(outside[:, record], signals[~member, record])
+    assert_array_equal(in_order_of_shadows((inside, outside), membership), signals)
 
 
 def test_fewer_than_three_pairs_give_no_success():

@@ -17,9 +17,10 @@ def _attack(gaps, n_shadows=32, seed=0, **parameters):
     return LiRAAttack.from_signals(signals, membership, **parameters)
 
 
-def test_success_of_a_group_is_the_mean_of_its_records():
-    gaps = np.repeat([0.0, 2.0], [30, 50])
-    attack = _attack(gaps)
+@pytest.mark.parametrize("mode", ["online", "offline", "offline-density"])
+def test_success_of_a_group_is_the_mean_of_its_records(mode):
+    gaps = np.repeat([0.0, 3.0], [30, 50])
+    attack = _attack(gaps, mode=mode)
     groups = np.where(gaps > 0, "exposed", "safe")
     result = success_by_group(attack, groups)
     assert_array_equal(result.group, ["exposed", "safe"])
@@ -55,9 +56,16 @@ def test_group_of_one_record_has_no_interval():
     assert not np.isnan(result.low[1])
 
 
-def test_groups_want_an_online_attack():
-    with pytest.raises(ValueError, match="mode='offline'; success_by_group wants"):
-        success_by_group(_attack(np.zeros(5), mode="offline"), np.zeros(5))
+def test_shadows_without_a_partner_do_not_count():
+    rng = np.random.default_rng(0)
+    membership = np.repeat([[True], [False]], [8, 12], axis=0) & np.ones(30, dtype=bool)
+    membership[:, 0] = np.arange(20) % 2
+    signals = rng.normal(size=membership.shape) + 2 * membership
+    attack = LiRAAttack.from_signals(signals, membership)
+    result = success_by_group(attack, np.repeat([0, 1], [10, 20]))
+    expected = attack.attack_success_[10:].mean()
+    assert result.attack_success[1] == pytest.approx(expected)
+    assert result.low[1] < expected < result.high[1]
 
 
 def test_exposed_records_are_listed_surest_first():

@@ -71,6 +71,7 @@ def report():
         },
         "neighbors": None,
         "too_slow": [],
+        "attack": None,
         "scores": {"waka": make_score("WaKA"), "loo": make_score("leave-one-out")},
         "most_exposed": [
             {
@@ -102,6 +103,38 @@ def report_of_five(report):
     for title in titles:
         top |= {title: 1.234e-05, f"{title}_percentile": 98.7}
     return report
+
+
+def make_interval(value):
+    return {"value": value, "low": value - 0.01, "high": value + 0.01}
+
+
+@pytest.fixture
+def report_of_an_attack(report_of_five):
+    report_of_five["attack"] = {
+        "n_shadows": 64,
+        "confidence_level": 0.95,
+        "success": make_interval(0.523),
+        "success_by_class": {c: make_interval(0.6) for c in ("no", "yes")},
+        "auc": make_interval(0.5432),
+        "tpr": {
+            "0.1%": dict.fromkeys(("value", "low", "high")),
+            "1.0%": make_interval(0.0345),
+        },
+        "at_risk": {
+            "false_discovery_rate": 0.05,
+            "records": 1234,
+            "part_of_records": 0.4936,
+            "surest": [71, 7],
+        },
+        "agreement": {
+            title: {**make_interval(0.41), "ceiling": 0.72, "top": 0.3}
+            for title in report_of_five["scores"]
+        },
+    }
+    (top,) = report_of_five["most_exposed"]
+    top |= {"attack_success": 0.77, "attack_success_low": 0.7, "at_risk": True}
+    return report_of_five
 
 
 @pytest.fixture
@@ -166,7 +199,10 @@ def test_a_score_that_is_not_exact_says_so(report):
     )
 
 
-@pytest.mark.parametrize("kind", ["report", "report_of_five", "report_of_a_quantity"])
+@pytest.mark.parametrize(
+    "kind",
+    ["report", "report_of_five", "report_of_a_quantity", "report_of_an_attack"],
+)
 def test_lines_are_narrow_and_nothing_trails(kind, request):
     report = request.getfixturevalue(kind)
     report["data"]["columns"] *= 40
@@ -213,6 +249,48 @@ def test_missing_scores_are_shown_and_counted(report_of_five):
     assert row_with(text, "no     ") == ["no", "1,500", "NaN", "60.0%", "-"]
     assert text.index("  yes  ", text.index("by class")) < text.index("  no     ")
     assert "NaN" not in format_report(report_of_five)
+
+
+def test_an_attack_is_told(report_of_an_attack):
+    text = format_report(report_of_an_attack)
+    assert row_with(text, "1234 ") == ["1234", "yes", *["1.234e-05"] * 5, "77%"]
+    assert row_with(text, "25.0%")[-1] == "60.0%"
+    assert row_with(text, "52.3%")[-3:] == ["52.3%", "51.3%", "53.3%"]
+    assert row_with(text, "54.3%")[0] == "AUC"
+    assert row_with(text, "TPR at 1.0% FPR")[-3] == "3.5%"
+    assert row_with(text, "TPR at 0.1% FPR")[-3:] == ["-", "-", "-"]
+    agreement = text[text.index("How well the scores") : text.index("Higher is more")]
+    row = row_with(agreement, "  WaKA  ")
+    assert row[1:] == ["0.41", "0.40", "0.42", "0.72", "30.0%"]
+    flat = " ".join(text.split())
+    assert "(LiRA), with 64 shadow models" in flat
+    assert "-: there are too few records to tell." in flat
+    assert "shows for 1,234 records (49.4%), of which 5% at most" in flat
+    assert "the surest first: 71, 7." in flat
+
+
+def test_few_scores_leave_room_for_neighbours_and_the_attack(report_of_an_attack):
+    report = report_of_an_attack
+    report["scores"] = {"WaKA": report["scores"]["WaKA"]}
+    report["attack"]["agreement"] = {"WaKA": report["attack"]["agreement"]["WaKA"]}
+    row = row_with(format_report(report), "1234 ")
+    assert row == ["1234", "yes", "1.234e-05", "98.7", "20%", "77%"]
+
+
+def test_an_attack_that_shows_nobody_and_agrees_with_nothing_is_told(
+    report_of_an_attack,
+):
+    attack = report_of_an_attack["attack"]
+    attack["at_risk"] |= {"records": 0, "part_of_records": 0.0, "surest": []}
+    attack["agreement"]["WaKA"] = dict.fromkeys(attack["agreement"]["WaKA"])
+    text = format_report(report_of_an_attack)
+    assert "surest" not in text
+    agreement = text[text.index("How well the scores") : text.index("Higher is more")]
+    assert row_with(agreement, "  WaKA  ")[1:] == ["-"] * 5
+
+
+def test_no_attack_is_not_mentioned(report):
+    assert "LiRA" not in format_report(report)
 
 
 def test_missing_percentile_is_a_dash(report):

@@ -37,6 +37,10 @@ class GaussNewton:
         self.batches = list(gen_batches(X.shape[0], batch_size))
         self._kept = None
 
+    def release(self):
+        """Let go of what is kept; a later product computes it again."""
+        self._kept = None
+
     def raw_chunks(self):
         """Yield the rows of each chunk, their logits and Jacobians."""
         for batch in self.batches:

@@ -43,6 +43,14 @@ class Jacobians:
         Takes the module's outputs to logits of shape (n_records, n_logits).
     example : Tensor
         Inputs of a few records.
+
+    Attributes
+    ----------
+    layers : list
+        The layers that have the parameters, in the order of the vector.
+    size : int
+        Number of parameters.
+    n_logits : int
     """
 
     def __init__(self, module, names, logits_of, example):
@@ -56,6 +64,7 @@ class Jacobians:
         if rest:
             layers.append(Others(module, rest, logits_of, example))
         self.layers = layers
+        self.n_logits = self.logits(example).shape[1]
         self._slices, self.size = [], 0
         for layer in self.layers:
             self._slices.append(slice(self.size, self.size + layer.size))

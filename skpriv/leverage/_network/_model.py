@@ -97,12 +97,9 @@ class NetworkModel:
         names = select_parameters(
             self.network.module, options.layers, self.network.trainable
         )
-        self.jacobians = Jacobians(
-            self.network.module,
-            names,
-            self.network.loss.logits,
-            self.network.inputs(X[:3]),
-        )
+        few = self.network.inputs(X[:3])
+        self.jacobians = Jacobians(self.network.module, names, loss.logits, few)
+        self._n_directions = loss.basis(self.jacobians.n_logits).shape[1]
         self.batch_size = self._records_at_once(X, options)
         weights = self._weigh(codes, sample_weight)
         gauss_newton = GaussNewton(
@@ -112,13 +109,7 @@ class NetworkModel:
         by_name = self._damping(names, options.damping, gauss_newton, total)
         values = set(by_name.values())
         self.damping = values.pop() if len(values) == 1 else by_name
-        parameters = dict(self.network.module.named_parameters())
-        damping = total * self.jacobians.flatten(
-            {
-                name: torch.full_like(parameters[name], value)
-                for name, value in by_name.items()
-            }
-        )
+        damping = total * self._by_parameter(by_name)
         rng = np.random.default_rng(random_state.randint(2**31))
         self._route = self._make_route(gauss_newton, damping, options, rng, variance)
         self.solver = self._route.name
@@ -133,13 +124,12 @@ class NetworkModel:
         return torch.as_tensor(values, device=self.network.device)
 
     def _records_at_once(self, X, options):
-        logits, blocks = self.jacobians.blocks(self.network.inputs(X[:1]))
-        self._n_directions = self.network.loss.basis(logits.shape[1]).shape[1]
         if options.batch_size != "auto":
             return options.batch_size
+        _, blocks = self.jacobians.blocks(self.network.inputs(X[:1]))
         n_bytes = sum(block.nbytes for _, block in blocks)
         if options.solver == "direct" or self._is_small():
-            n_bytes += 8 * logits.shape[1] * self.jacobians.size
+            n_bytes += 8 * self.jacobians.n_logits * self.jacobians.size
         return min(X.shape[0], items_in_chunk(4 * n_bytes, self.network.device))
 
     def _is_small(self):
@@ -157,16 +147,22 @@ class NetworkModel:
         mean = gauss_newton.trace() / total / self.jacobians.size
         return dict.fromkeys(names, _SMALL * mean)
 
+    def _by_parameter(self, by_name):
+        """Return the vector of all parameters with a value for each name."""
+        parameters = dict(self.network.module.named_parameters())
+        tensors = {
+            name: torch.full_like(parameters[name], value)
+            for name, value in by_name.items()
+        }
+        return self.jacobians.flatten(tensors)
+
     def _make_route(self, gauss_newton, damping, options, rng, variance):
         name = options.solver
         if name == "auto":
-            name = self._cheapest(gauss_newton, options)
+            name = self._cheapest(gauss_newton, options, bool(damping.any()))
         full = options.curvature == "hessian"
-        if name == "sketch" and full:
-            raise ValueError(
-                "solver='sketch' needs curvature='ggn', which is a sum of squares; "
-                "curvature='hessian' wants solver='direct' or 'cg'."
-            )
+        if name == "sketch":
+            _check_sketch(full, bool(damping.any()))
         curvature = Hessian(gauss_newton) if full else gauss_newton
         if name == "direct":
             gradients = gauss_newton.gradients if variance else None
@@ -215,7 +211,7 @@ class NetworkModel:
         eye = torch.eye(logits.shape[1], dtype=logits.dtype, device=logits.device)
         return torch.equal(block.outputs[0].flatten(1), eye)
 
-    def _cheapest(self, gauss_newton, options):
+    def _cheapest(self, gauss_newton, options, damped):
         """Return the solver that takes the fewest operations, by a rough estimate.
 
         An exact one is preferred to the sketch unless it takes several times as many.
@@ -231,7 +227,7 @@ class NetworkModel:
         costs = {"cg": n * n_rows * passes, "direct": np.inf, "sketch": np.inf}
         if self._is_small():
             costs["direct"] = n * (n_rows + n_logits) * size**2 + size**3
-        if options.curvature == "ggn":
+        if options.curvature == "ggn" and damped:
             costs["sketch"] = options.n_sketches * passes * _WORTH_BEING_EXACT
         return min(costs, key=costs.get)
 
@@ -243,6 +239,7 @@ class NetworkModel:
         for batch in gen_batches(X.shape[0], self._records_in_answer()):
             logits, blocks = self.jacobians.blocks(self.network.inputs(X[batch]))
             parts.append(self._terms(logits, blocks, codes[batch], weights[batch]))
+        self._route.release()
         return RecordTerms.concatenate(parts)
 
     def _records_in_answer(self):
@@ -279,3 +276,17 @@ class NetworkModel:
             terms.shift = weights * answers.shift.cpu().numpy()
             terms.variance = answers.variance.cpu().numpy()
         return terms
+
+
+def _check_sketch(full, damped):
+    if full:
+        raise ValueError(
+            "solver='sketch' needs curvature='ggn', which is a sum of squares; "
+            "curvature='hessian' wants solver='direct' or 'cg'."
+        )
+    if not damped:
+        raise ValueError(
+            "solver='sketch' needs damping: without, it cannot tell which records "
+            "have directions that no training record has; damping=0 wants "
+            "solver='direct' or 'cg'."
+        )

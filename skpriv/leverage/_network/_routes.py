@@ -94,6 +94,9 @@ class DirectRoute:
     def _tensor(self, array):
         return torch.from_numpy(np.ascontiguousarray(array)).to(self._like)
 
+    def release(self):
+        """Let go of what was kept of the training records; here, nothing was."""
+
     def answer(self, blocks, loss, logits, residuals, confidence):
         """Return the `Answers` for records, from their Jacobians."""
         K = _gram(forward(blocks, self._root))
@@ -191,7 +194,6 @@ class SketchRoute:
     def __init__(
         self, gauss_newton, damping, n_sketches, random_state, confidence, tol, max_iter
     ):
-        self._gauss_newton = gauss_newton
         self._random_state = random_state
         self._n_sketches = n_sketches
         systems = Systems(
@@ -210,10 +212,27 @@ class SketchRoute:
             G = gauss_newton.gradient_transpose(self._signs)
             solutions += [systems.solve(B, times=2) for B in (A + 2**0.5 * D, G)]
         self._roots = [solution.X for solution in solutions]
+        self._dead = self._direction_without_curvature(damping)
         self._residual = max(float(s.residuals.max()) for s in solutions)
         self._n_iter = max(int(s.n_iter.max()) for s in solutions)
         self._converged = all(bool(s.converged.all()) for s in solutions)
         self._negative = any(bool(s.negative_curvature.any()) for s in solutions)
+
+    def _direction_without_curvature(self, damping):
+        """Return a direction of all parameters that nothing holds; None if all are.
+
+        A bias may be spared the damping, and belong to a unit that no training record
+        wakes.
+        """
+        sizes = self._roots[0].abs().amax(dim=1)
+        dead = (damping == 0) & (sizes <= 1e-12 * sizes.max())
+        if not dead.any():
+            return None
+        values = torch.from_numpy(self._random_state.normal(size=len(damping)))
+        return (dead * values.to(damping))[:, None]
+
+    def release(self):
+        """Let go of what was kept of the training records; here, nothing was."""
 
     def _signs(self, n_items, n_rows):
         """Return random signs over √n_sketches, the same however items are chunked."""
@@ -232,6 +251,9 @@ class SketchRoute:
             half, deviations = (forward(blocks, root) for root in self._roots[1:])
             answers.shift = _between(confidence, half, residuals)
             answers.variance = _between(confidence, deviations, confidence)
+        if self._dead is not None:
+            moved = forward(blocks, self._dead)[:, :, 0]
+            answers.outside = (moved != 0).any(dim=1).cpu().numpy()
         # All records rest on all of the systems.
         answers.residuals = np.full(n, self._residual)
         answers.n_iter = np.full(n, self._n_iter)
@@ -276,6 +298,10 @@ class ConjugateGradientsRoute:
         self._systems = Systems(
             curvature, gauss_newton, damping, n_columns, random_state, tol, max_iter
         )
+
+    def release(self):
+        """Let go of what was kept of the training records."""
+        self._gauss_newton.release()
 
     def answer(self, blocks, loss, logits, residuals, confidence):
         """Return the `Answers` for records, from their Jacobians."""

@@ -1,5 +1,6 @@
 """What networks' scores are, by closed forms, dense matrices and refitting."""
 
+import pickle
 import warnings
 
 import numpy as np
@@ -601,6 +602,40 @@ def test_regressing_perceptrons_are_scored():
     hidden = np.maximum(X @ mlp.coefs_[0] + mlp.intercepts_[0], 0)
     expected = GLSScorer(Ridge(alpha=0.5)).fit(hidden, Y)
     assert_allclose(found.scores_, expected.scores_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["direct", "cg", "sketch"])
+def test_units_that_no_record_wakes_make_new_records_undetermined(solver):
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(size=(40, 2)), np.arange(40) % 2
+    mlp = MLPClassifier((3,), max_iter=2000, random_state=0, solver="lbfgs").fit(X, y)
+    # The first unit wakes where the first feature is negative: nowhere.
+    mlp.coefs_[0][:, 0], mlp.intercepts_[0][0] = (-1.0, 0.0), 0.0
+    scorer = GLSScorer(
+        FrozenEstimator(mlp), layers="all", solver=solver, n_sketches=8, random_state=0
+    ).fit(X, y)
+    assert np.isfinite(scorer.scores_).all()
+    new = np.array([[0.3, 0.3], [-0.3, 0.3]])
+    with pytest.warns(ConvergenceWarning, match="1 of 2 records have no score"):
+        scores = scorer.score_samples(new, y[:2])
+    assert_array_equal(np.isnan(scores), [False, True])
+
+
+def test_nothing_of_the_training_records_jacobians_is_kept():
+    net, X, y = problem("convolutions", 30)
+    for solver in ("cg", "sketch"):
+        scorer = GLSScorer(
+            FrozenEstimator(net), layers="all", damping=0.1, solver=solver, n_sketches=8
+        ).fit(X, y)
+        size = scorer._model.jacobians.size
+        # The net, the rows, and one preconditioner or root.
+        assert len(pickle.dumps(scorer._model)) < 8 * size * (size / 4 + 20)
+
+
+def test_a_sketch_without_damping_is_refused():
+    net, X, y = problem("volumes")
+    with pytest.raises(ValueError, match="solver='sketch' needs damping"):
+        GLSScorer(FrozenEstimator(net), damping=0, solver="sketch").fit(X, y)
 
 
 def test_scores_do_not_need_the_optimum():
