@@ -8,6 +8,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
 from skpriv.attacks._signals import model_signals
+from skpriv.utils._networks import check_untrained
 from skpriv.utils._seeding import seeded_torch
 from skpriv.utils._sklearn import safe_indexing, set_random_states
 
@@ -160,7 +161,13 @@ def train_model(estimator, X, y, seed):
     Returns
     -------
     model : classifier
+
+    Raises
+    ------
+    ValueError
+        If a network in it would begin with what it learnt before.
     """
+    check_untrained(estimator)
     model = clone(estimator)
     set_random_states(model, np.random.RandomState(seed))
     with seeded_torch(seed):

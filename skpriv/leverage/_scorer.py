@@ -33,6 +33,7 @@ from skpriv.leverage._options import NetworkOptions
 from skpriv.leverage._score_parameter import ScoreParameter
 from skpriv.leverage._terms import RecordTerms, score_of
 from skpriv.leverage._trust import LARGEST_STEP, overall_step, trusted, warn_of_missing
+from skpriv.utils._networks import check_untrained
 from skpriv.utils._sklearn import (
     HasMethods,
     Interval,
@@ -439,6 +440,7 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
                 f"cv={self.cv!r} fits the estimator again for each fold, but it is "
                 "frozen; pass cv=None, or an estimator that is not."
             )
+        check_untrained(estimator)
         classifier = is_classifier(unwrap(estimator)[1])
         return list(check_cv(self.cv, y, classifier=classifier).split(X, y))
 

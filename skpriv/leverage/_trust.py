@@ -80,7 +80,8 @@ def warn_of_missing(parts, exact):
             saddle,
             missing,
             "the model is at no minimum of its objective, whose curvature is negative "
-            "in some direction",
+            "in some direction. More training mends this and, for a network, more "
+            "damping or curvature='ggn'",
         ),
         (
             undetermined & ~saddle,

@@ -4,6 +4,7 @@ import numpy as np
 import torch
 from sklearn.utils import gen_batches
 
+from skpriv.leverage._inverse import NegativeCurvatureError
 from skpriv.leverage._network._blocks import FactoredBlock
 from skpriv.leverage._network._criteria import SoftmaxLoss
 from skpriv.leverage._network._curvature import (
@@ -62,8 +63,6 @@ class NetworkModel:
     ------
     ValueError
         If an option does not apply to the network.
-    NegativeCurvatureError
-        If the curvature is not positive.
     """
 
     quadratic = False
@@ -111,8 +110,15 @@ class NetworkModel:
         self.damping = values.pop() if len(values) == 1 else by_name
         damping = total * self._by_parameter(by_name)
         rng = np.random.default_rng(random_state.randint(2**31))
-        self._route = self._make_route(gauss_newton, damping, options, rng, variance)
-        self.solver = self._route.name
+        self.solver = options.solver
+        if self.solver == "auto":
+            self.solver = self._cheapest(gauss_newton, options, bool(damping.any()))
+        try:
+            self._route = self._make_route(
+                gauss_newton, damping, options, rng, variance
+            )
+        except NegativeCurvatureError:
+            self._route = None
 
     def _codes(self, y):
         return self.network.codes(self.targets.codes(y))
@@ -157,9 +163,7 @@ class NetworkModel:
         return self.jacobians.flatten(tensors)
 
     def _make_route(self, gauss_newton, damping, options, rng, variance):
-        name = options.solver
-        if name == "auto":
-            name = self._cheapest(gauss_newton, options, bool(damping.any()))
+        name = self.solver
         full = options.curvature == "hessian"
         if name == "sketch":
             _check_sketch(full, bool(damping.any()))
@@ -233,6 +237,8 @@ class NetworkModel:
 
     def terms(self, X, y, sample_weight):
         """Return the `RecordTerms` of rows."""
+        if self._route is None:
+            return _terms_of_negative_curvature(X.shape[0])
         codes = self._codes(y)
         weights = self._weigh(codes, sample_weight)
         parts = []
@@ -276,6 +282,16 @@ class NetworkModel:
             terms.shift = weights * answers.shift.cpu().numpy()
             terms.variance = answers.variance.cpu().numpy()
         return terms
+
+
+def _terms_of_negative_curvature(n_records):
+    terms = RecordTerms.unknown(n_records)
+    terms.solution = SolverReport(
+        residuals=np.full(n_records, np.nan),
+        n_iter=np.ones(n_records, dtype=int),
+        converged=np.zeros(n_records, dtype=bool),
+    )
+    return terms
 
 
 def _check_sketch(full, damped):

@@ -144,6 +144,8 @@ def rows_for(model, X):
             f"X is a {type(X).__name__} of several inputs; a network wants one array."
         )
     X = check_array(X, dtype=None, allow_nd=True)
+    # torch warns of arrays that may not be written to, such as those of a frame.
+    X = X if X.flags.writeable else X.copy()
     if X.dtype.kind in "biu" and _skorch.embeds(model):
         return X.astype(np.int64)
     return check_array(X, dtype=_skorch.net_dtype(model), allow_nd=True)

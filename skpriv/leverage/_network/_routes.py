@@ -76,8 +76,6 @@ class DirectRoute:
         If the curvature is not positive.
     """
 
-    name = "direct"
-
     def __init__(self, H, damping, gradients=None):
         self._like = damping
         diagonal = np.diag(damping.cpu().numpy())
@@ -189,8 +187,6 @@ class SketchRoute:
     max_iter : int
     """
 
-    name = "sketch"
-
     def __init__(
         self, gauss_newton, damping, n_sketches, random_state, confidence, tol, max_iter
     ):
@@ -279,8 +275,6 @@ class ConjugateGradientsRoute:
     tol : float
     max_iter : int
     """
-
-    name = "cg"
 
     def __init__(
         self,

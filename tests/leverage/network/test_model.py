@@ -365,6 +365,8 @@ def test_negative_curvature_gives_no_score(solver):
     assert np.isnan(scorer.scores_).all()
     assert np.isnan(scorer.effective_parameters_)
     assert not scorer.converged_.any()
+    assert scorer.damping_ == 0
+    assert scorer.solver_ == solver
     with pytest.warns(ConvergenceWarning, match="1 of 1 records"):
         assert np.isnan(scorer.score_samples(X[:1] + 0.1, y[:1])).all()
 

@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
@@ -17,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from skorch import NeuralNetClassifier, NeuralNetRegressor
 from torch import nn
 
-from skpriv import GLSScorer
+from skpriv import GLSScorer, LiRAAttack
 
 
 class Perceptron(nn.Module):
@@ -235,6 +236,33 @@ def test_faults_are_named(digits, fitted):
     regressor = network(NeuralNetRegressor, nn.MSELoss, module__n_outputs=1)
     with pytest.raises(ValueError, match="score='attack_power' needs a classifier"):
         GLSScorer(regressor, score="attack_power").fit(X, y * 1.0)
+
+
+def test_folds_do_not_begin_with_weights_that_saw_all_records(digits):
+    X, y = digits
+    module = nn.Sequential(nn.Linear(64, 3))
+    net = NeuralNetClassifier(
+        module, criterion=nn.CrossEntropyLoss, max_epochs=1, train_split=None, verbose=0
+    )
+    assert np.isfinite(GLSScorer(net, cv=2).fit(X, y).scores_).all()
+    net.fit(X.astype(np.float32), y)
+    inside = make_pipeline(StandardScaler(), net)
+    for trained in (net, inside):
+        with pytest.raises(ValueError, match="module is an object that was trained"):
+            GLSScorer(trained, cv=2).fit(X, y)
+        with pytest.raises(ValueError, match="module is an object that was trained"):
+            LiRAAttack(trained, n_shadows=6, n_jobs=1).fit(np.float32(X), y)
+    assert np.isfinite(GLSScorer(FrozenEstimator(net)).fit(X, y).scores_).all()
+
+
+def test_rows_that_may_not_be_written_to_are_copied(digits):
+    X, y = digits
+    frozen = np.float32(X)
+    frozen.flags.writeable = False
+    scorer = GLSScorer(network(), random_state=0).fit(frozen, y)
+    frame = pd.DataFrame(np.float32(X))
+    again = GLSScorer(network(), random_state=0).fit(frame, y)
+    assert_array_equal(again.scores_, scorer.scores_)
 
 
 def test_records_that_change_each_other_are_refused(digits):
