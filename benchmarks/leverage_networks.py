@@ -191,7 +191,9 @@ def draw(results, file):
                 facecolors=scores[score]
                 if how == "cross-fitted"
                 else matplotlib.colors.to_rgba("white"),
-                label=f"{score.replace('_', ' ')}, {layers}, {how}",
+                label="out-of-fold loss"
+                if score == "loss"
+                else f"{score.replace('_', ' ')}, {layers}, {how}",
             )
         ax.plot(seconds, ceiling, "*", color="k", label="LiRA and its ceiling")
         ax.set(
