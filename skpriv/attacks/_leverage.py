@@ -12,6 +12,9 @@ from skpriv.base import RecordScorerMixin
 from skpriv.leverage import gaussian
 from skpriv.utils._sklearn import HasMethods, fit_context
 
+# Of residuals, relative to the largest label.
+_ROUNDING = 1e-12
+
 
 def orthogonal_design(X, fit_intercept):
     """Map from rows to coordinates in which the design is orthonormal.
@@ -167,7 +170,8 @@ class LeverageAttack(RecordScorerMixin, BaseEstimator):
         check_consistent_length(X, y)
         leverage = self._leverages(X)
         residuals = self._residuals(X, y)
-        if self.sigma2_ <= np.finfo(np.float64).eps ** 2 * (y**2).mean():
+        rounding = _ROUNDING * np.abs(self._records.y).max(initial=0)
+        if self.sigma2_ <= rounding**2:
             warnings.warn(
                 "The target has no errors on the records of fit, so that residuals "
                 "can not be weighed; the scores are NaN.",
@@ -182,6 +186,10 @@ class LeverageAttack(RecordScorerMixin, BaseEstimator):
                 "of the design, and their scores are NaN.",
                 stacklevel=3,
             )
+        # Whoever has leverage 1 has no residual but what rounding leaves.
+        alone = leverage[:, np.newaxis] >= 1 - 1e-9
+        residuals[alone & (np.abs(residuals) <= rounding)] = 0.0
+        leverage[known & alone[:, 0]] = 1.0
         scores = np.full(len(y), np.nan)
         scores[known] = gaussian.membership_score(
             residuals[known], np.minimum(leverage[known], 1.0), self.sigma2_

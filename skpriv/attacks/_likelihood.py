@@ -267,7 +267,7 @@ def _blank(values, where):
     return np.where(where, np.nan, values) if where.any() else values
 
 
-def target_scores(values, signals, membership, *, mode, variance, batches):
+def target_scores(values, signals, membership, *, mode, variance, batches, priors=None):
     """Scores of records at a model under attack, all shadows its reference.
 
     Parameters
@@ -279,29 +279,55 @@ def target_scores(values, signals, membership, *, mode, variance, batches):
     mode : {"online", "offline", "offline-density"}
     variance : {"auto", "record", "pooled"}
     batches : list of slice
+    priors : tuple of two VariancePrior, default=None
+        What is known of variances with and without a record in training; None: what
+        these records say, as `variance_priors`.
 
     Returns
     -------
     scores : ndarray of shape (n_records,)
     """
-    priors = VariancePrior(), VariancePrior()
-    reference = []
-    for batch in batches:
-        both = [
-            _one_row(moments(np.where(side, signals[:, batch], np.nan)))
-            for side in (membership[:, batch], ~membership[:, batch])
-        ]
-        for prior, side in zip(priors, both, strict=True):
-            prior.gather(side)
-        reference.append(both)
+    if priors is None:
+        priors = variance_priors(signals, membership, batches)
     scores = np.empty(values.size)
-    for batch, both in zip(batches, reference, strict=True):
+    for batch in batches:
         sides = [
             (side.mean, record_variances(side, prior, variance))
-            for prior, side in zip(priors, both, strict=True)
+            for prior, side in zip(
+                priors, _sides(signals[:, batch], membership[:, batch]), strict=True
+            )
         ]
         scores[batch] = membership_statistic(values[np.newaxis, batch], *sides, mode)[0]
     return scores
+
+
+def variance_priors(signals, membership, batches):
+    """Gather what all records say of a record's variance, all shadows counted.
+
+    Parameters
+    ----------
+    signals : ndarray of shape (n_shadows, n_records)
+    membership : ndarray of shape (n_shadows, n_records), dtype bool
+    batches : list of slice
+
+    Returns
+    -------
+    priors : tuple of two VariancePrior
+        With and without the record in training.
+    """
+    priors = VariancePrior(), VariancePrior()
+    for batch in batches:
+        sides = _sides(signals[:, batch], membership[:, batch])
+        for prior, side in zip(priors, sides, strict=True):
+            prior.gather(side)
+    return priors
+
+
+def _sides(signals, membership):
+    return [
+        _one_row(moments(np.where(side, signals, np.nan)))
+        for side in (membership, ~membership)
+    ]
 
 
 def _one_row(values):

@@ -14,6 +14,7 @@ from skpriv.attacks._likelihood import (
     leave_pair_out,
     success_interval,
     target_scores,
+    variance_priors,
 )
 from skpriv.attacks._pairs import in_order_of_shadows
 from skpriv.attacks._signals import SIGNALS
@@ -273,6 +274,10 @@ class LiRAAttack(ShadowAttack):
         self.zero_variance_ = _zero_variance(self.signals_, self.membership_)
 
     def _score_signals(self, values, signals, membership):
+        # Of variances the records of fit tell, whichever rows are asked about.
+        priors = variance_priors(
+            self.signals_, self.membership_, _batches(self.signals_.shape[1])
+        )
         return target_scores(
             values.astype(np.float64),
             signals,
@@ -280,6 +285,7 @@ class LiRAAttack(ShadowAttack):
             mode=self.mode,
             variance=self.variance,
             batches=_batches(values.size),
+            priors=priors,
         )
 
     def _score_records(self):

@@ -18,6 +18,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from skpriv.attacks._rows import as_rows
 from skpriv.attacks._shadows import draw_seeds, train_model
+from skpriv.attacks._target import shadow_estimator_of
 from skpriv.utils._sklearn import (
     HasMethods,
     Interval,
@@ -193,6 +194,7 @@ def onion_effect(attack, X, y, *, fraction=0.1):
     """
     X, y = as_rows(X), column_or_1d(y)
     check_consistent_length(X, y)
+    attack = _with_target_to_be_trained(attack)
     ranked_by, before = _exposure_twice(clone(attack).fit(X, y))
     n_removed = max(1, round(fraction * y.size))
     order = np.argsort(-ranked_by, kind="stable")
@@ -207,6 +209,16 @@ def onion_effect(attack, X, y, *, fraction=0.1):
         mean_change=change.mean(),
         mean_change_error=change.std(ddof=1) / np.sqrt(change.size),
     )
+
+
+def _with_target_to_be_trained(attack):
+    """Return the attack, so set that its target is trained on what is left."""
+    if getattr(attack, "target", None) is None:
+        return attack
+    parameters = {"target": None}
+    if "estimator" in attack.get_params(deep=False):
+        parameters["estimator"] = shadow_estimator_of(attack)
+    return clone(attack).set_params(**parameters)
 
 
 def _exposure_twice(attack):

@@ -5,6 +5,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
+from sklearn.pipeline import Pipeline
 from sklearn.utils import (
     Bunch,
     check_consistent_length,
@@ -145,7 +146,23 @@ def _check_records(X, y):
     return X, y
 
 
+def _check_can_play(attack):
+    last = attack.steps[-1][1] if isinstance(attack, Pipeline) else attack
+    if last is not attack and hasattr(last, "target"):
+        raise ValueError(
+            f"attack is a Pipeline that ends in {type(last).__name__}, which attacks a "
+            "model that is given the same rows; put the transformers into the attack's "
+            "own estimator, or transform X before."
+        )
+    if hasattr(attack, "target") and not hasattr(attack, "_shadow_estimator"):
+        raise ValueError(
+            f"attack is a {type(attack).__name__}, which wants to be fitted on the "
+            "target's training records alone, and so knows who is a member."
+        )
+
+
 def _play(attack, X, y, membership, used, fprs, n_jobs, rng):
+    _check_can_play(attack)
     attack = clone(attack)
     if hasattr(attack, "score_target"):
         estimator = shadow_estimator_of(attack)

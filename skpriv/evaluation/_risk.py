@@ -88,6 +88,11 @@ def _mean_success(hits, level):
     if n_records < 2:
         return mean, np.nan, np.nan
     variance = by_record.var(ddof=1) / n_records + by_pair.var(ddof=1) / by_pair.size
+    # Where nearly all answers are right, or wrong, those seen do not vary by chance. A
+    # right and a wrong one more say how much they might.
+    n_hits = hits.size
+    share = (n_hits * mean + 1) / (n_hits + 2)
+    variance = max(variance, share * (1 - share) / n_hits)
     reach = t.ppf((1 + level) / 2, min(n_records, by_pair.size) - 1)
     reach *= np.sqrt(variance)
     return mean, max(mean - reach, 0.0), min(mean + reach, 1.0)

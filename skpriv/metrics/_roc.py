@@ -164,9 +164,17 @@ def attack_report(
 def _split_by_membership(y_true, y_score):
     y_true = column_or_1d(y_true)
     y_score = check_array(
-        y_score, ensure_2d=False, dtype=np.float64, input_name="y_score"
+        y_score,
+        ensure_2d=False,
+        dtype=np.float64,
+        ensure_all_finite=False,
+        input_name="y_score",
     )
     y_score = column_or_1d(y_score)
+    if np.isnan(y_score).any():
+        raise ValueError(f"y_score contains NaN, {np.isnan(y_score).sum()} times.")
+    # A likelihood ratio may be infinite. Only the order of scores counts.
+    y_score = np.nan_to_num(y_score)
     check_consistent_length(y_true, y_score)
     member = np.asarray(y_true, dtype=bool)
     if not np.array_equal(member, y_true):

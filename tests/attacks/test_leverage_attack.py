@@ -172,3 +172,21 @@ def test_as_many_parameters_as_rows_are_refused():
     X, y, _ = _draw(np.random.default_rng(0), 20, 20)
     with pytest.raises(ValueError, match="n_samples=20 rows fix 20 parameters"):
         LeverageAttack().fit(X, y)
+
+
+def test_a_record_alone_in_a_column_is_a_member_for_certain():
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X = np.c_[rng.normal(size=(60, 4)), np.arange(60) == 0]
+        y = X @ [1, 2, 3, 4, 9] + rng.normal(size=60)
+        attack = LeverageAttack().fit(X, y)
+        assert attack.scores_[0] == np.inf
+        assert np.isfinite(attack.scores_[1:]).all()
+
+
+def test_a_target_without_errors_has_no_scores_whatever_the_rounding():
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    for y in (X[:, 0], 100 + X @ [1, 2, 3, 4], 1e-5 * X[:, 1]):
+        attack = LeverageAttack().fit(X, y)
+        with pytest.warns(UserWarning, match="no errors"):
+            assert np.isnan(attack.scores_).all()

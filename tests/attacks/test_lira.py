@@ -382,3 +382,22 @@ def test_attack_is_at_its_strongest_where_the_model_remembers_most():
         for d in (None, 1)
     )
     assert deep > shallow
+
+
+@pytest.mark.parametrize("variance", ["auto", "pooled", "record"])
+def test_the_score_of_a_new_row_does_not_depend_on_its_company(variance):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    y = (X[:, 0] + rng.normal(size=60) > 0).astype(int)
+    attack = LiRAAttack(
+        LogisticRegression(),
+        n_shadows=8,
+        mode="offline",
+        variance=variance,
+        store_models=True,
+        random_state=0,
+    ).fit(X, y)
+    new = np.vstack([X[:4] + 0.1, 50 * X[4:5]])
+    together = attack.score_samples(new, y[:5])
+    alone = [attack.score_samples(new[[i]], y[[i]])[0] for i in range(5)]
+    assert_allclose(together, alone, rtol=1e-6)

@@ -2,12 +2,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from skpriv import LiRAAttack, WaKAScorer
+from skpriv import LiRAAttack, LossAttack, WaKAScorer
 from skpriv.evaluation import minimization_curve, onion_effect
 
 X, Y = load_iris(return_X_y=True)
@@ -94,3 +95,15 @@ def test_onion_effect_measures_what_a_forgetful_model_forgets():
     effect = onion_effect(attack, X, labels)
     assert effect.kept.size == 135
     assert effect.after.shape == effect.before.shape == (135,)
+
+
+def test_the_target_is_trained_again_on_what_is_left():
+    X, y = load_iris(return_X_y=True)
+    model = LogisticRegression(max_iter=1000).fit(X, y)
+    for target in (FrozenEstimator(model), model):
+        effect = onion_effect(LossAttack(target=target), X, y, fraction=0.2)
+        assert effect.mean_change != 0
+        fresh = onion_effect(
+            LossAttack(LogisticRegression(max_iter=1000)), X, y, fraction=0.2
+        )
+        assert_allclose(effect.after, fresh.after)

@@ -9,7 +9,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from skpriv import LiRAAttack, LossAttack, RMIAAttack, WaKAAttack, WaKAScorer
+from skpriv import (
+    LeverageAttack,
+    LiRAAttack,
+    LossAttack,
+    RMIAAttack,
+    WaKAAttack,
+    WaKAScorer,
+)
 from skpriv.evaluation import cross_val_membership, membership_game
 from skpriv.metrics import attack_report
 
@@ -98,3 +105,18 @@ def test_rows_that_a_fold_leaves_out_have_no_score():
     assert (np.isnan(result.scores).sum(axis=1) == 50).all()
     assert result.report.n_members == 120
     assert result.report.n_nonmembers == 80
+
+
+def test_attacks_that_cannot_play_are_refused():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match="put the transformers into the attack's own"):
+        membership_game(make_pipeline(StandardScaler(), LossAttack()), X, y)
+    with pytest.raises(ValueError, match="LeverageAttack, which wants to be fitted on"):
+        membership_game(LeverageAttack(), X, y)
+
+
+def test_infinite_scores_can_play():
+    X, y = load_iris(return_X_y=True)
+    attack = WaKAAttack(1, statistic="likelihood_ratio")
+    game = membership_game(attack, X, y, fprs=[0.1], random_state=0)
+    assert 0 <= game.report.auc <= 1

@@ -117,3 +117,16 @@ def test_signals_that_do_not_differ_put_nobody_at_risk():
 def test_attack_without_shadows_is_refused():
     with pytest.raises(ValueError, match="without signals_ and membership_"):
         records_at_risk(LossAttack())
+
+
+def test_intervals_of_groups_do_not_collapse_where_all_answers_are_right():
+    rng = np.random.default_rng(0)
+    membership = np.tile([[True], [False]], (4, 20))
+    covered = []
+    for _ in range(100):
+        signals = rng.normal(size=(8, 20)) + 5 * membership
+        attack = LiRAAttack.from_signals(signals, membership, variance="pooled")
+        result = success_by_group(attack, np.zeros(20))
+        assert result.high[0] > result.low[0]
+        covered.append(result.low[0] <= 0.994 <= result.high[0])
+    assert np.mean(covered) > 0.95
