@@ -1,7 +1,10 @@
 """Finished shadows on disk: written whole or not at all, read only if they fit."""
 
 import json
+import lzma
 import os
+import re
+import struct
 import tempfile
 import warnings
 import zipfile
@@ -9,7 +12,7 @@ import zlib
 from itertools import pairwise
 from pathlib import Path
 from pickle import PicklingError
-from types import CodeType
+from types import BuiltinFunctionType, CodeType, FunctionType
 
 import joblib
 import numpy as np
@@ -19,6 +22,25 @@ from sklearn.frozen import FrozenEstimator
 
 _MANIFEST = "manifest.json"
 _FORMAT = "skpriv shadows 1"
+_ROWS = re.compile(r"(\d+)( x \d+)* [0-9a-f]+ (?P<checksums>[0-9a-f]*)")
+
+# What zipfile, its decompressors and numpy raise at bytes that are no shadow.
+_DAMAGE = (
+    OSError,
+    ValueError,
+    KeyError,
+    EOFError,
+    TypeError,
+    AttributeError,
+    RuntimeError,
+    MemoryError,
+    SyntaxError,
+    OverflowError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+)
 
 
 class ShadowCache:
@@ -39,13 +61,28 @@ class ShadowCache:
     ------
     ValueError
         If the folder belongs to a run with another fingerprint; the message says
-        what differs.
+        what differs. If there can be no such folder, or it can not be written.
     """
 
     def __init__(self, folder, fingerprint):
+        self._given = folder
+        if not os.fspath(folder):
+            raise ValueError(self._unusable("it is empty"))
         self.folder = Path(folder)
-        self.folder.mkdir(parents=True, exist_ok=True)
         self._digest = joblib.hash(fingerprint)
+        try:
+            self._open(fingerprint)
+        except OSError as error:
+            raise ValueError(self._unusable(error)) from error
+
+    def _unusable(self, reason):
+        return (
+            f"cache_dir is {str(self._given)!r}; it wants a folder that can be made, "
+            f"read and written ({reason})."
+        )
+
+    def _open(self, fingerprint):
+        self.folder.mkdir(parents=True, exist_ok=True)
         manifest = self.folder / _MANIFEST
         if manifest.exists():
             self._compare(manifest, fingerprint)
@@ -59,7 +96,9 @@ class ShadowCache:
             if known["format"] != _FORMAT:
                 raise KeyError
             known = known["fingerprint"]
-        except (ValueError, KeyError, TypeError):
+            if not _is_fingerprint(known):
+                raise ValueError
+        except (ValueError, KeyError, TypeError, IsADirectoryError):
             raise ValueError(
                 f"cache_dir: {manifest} is not the manifest of a shadow cache; give "
                 "another folder, or empty this one."
@@ -103,18 +142,34 @@ class ShadowCache:
         members : ndarray of shape (n_records,), dtype bool
         signals : ndarray of shape (n_records,), dtype float32
         saturated : ndarray of shape (n_records,), dtype bool
+
+        Raises
+        ------
+        OSError
+            If the folder can not be written.
         """
-        self._write(
-            self._path(shadow),
-            lambda file: np.savez(
-                file,
-                digest=np.array(self._digest),
-                shadow=np.array(shadow),
-                members=np.packbits(members),
-                signals=signals,
-                saturated=np.packbits(saturated),
-            ),
-        )
+        path = self._path(shadow)
+        try:
+            if path.is_dir():
+                self._set_aside(path)
+            self._write(
+                path,
+                lambda file: np.savez(
+                    file,
+                    digest=np.array(self._digest),
+                    shadow=np.array(shadow),
+                    members=np.packbits(members),
+                    signals=signals,
+                    saturated=np.packbits(saturated),
+                ),
+            )
+        except OSError as error:
+            raise OSError(self._unusable(error)) from error
+
+    def _set_aside(self, path):
+        """Move a folder that no file can replace; what is in it may be wanted."""
+        aside = tempfile.mkdtemp(prefix="aside-", dir=self.folder)
+        path.rename(Path(aside) / path.name)
 
     def load(self, shadow, members):
         """Read a finished shadow.
@@ -144,14 +199,7 @@ class ShadowCache:
             bits = content["members"], content["saturated"]
         except FileNotFoundError:
             return None
-        except (
-            OSError,
-            ValueError,
-            KeyError,
-            EOFError,
-            zipfile.BadZipFile,
-            zlib.error,
-        ):
+        except _DAMAGE:
             warnings.warn(
                 f"cache_dir: {path} is damaged or no shadow; it is trained again.",
                 stacklevel=4,
@@ -261,9 +309,8 @@ def _describe(name, value):
         return _describe(name, type(value))
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(_describe(name, item) for item in value)}]"
-    code = getattr(value, "__code__", None)
     try:
-        body = "" if code is None else joblib.hash(_describe_code(code))
+        body = joblib.hash(_describe_body(value)) if hasattr(value, "__code__") else ""
         return f"{type(value).__name__} {joblib.hash(value)}{body}"
     except (PicklingError, AttributeError, TypeError) as error:
         raise ValueError(
@@ -272,10 +319,41 @@ def _describe(name, value):
         ) from error
 
 
-def _describe_code(code):
-    """Bytes and constants of a function, alike in every process."""
+def _describe_body(function, seen=()):
+    """What a function does: its code, and the values bound to it and named in it."""
+    # A function may hold itself in its closure.
+    seen = (*seen, function.__code__)
+    keywords = function.__kwdefaults__ or {}
+    return [
+        _describe_code(function.__code__, function.__globals__),
+        [_describe_bound(value, seen) for value in function.__defaults__ or ()],
+        [[name, _describe_bound(keywords[name], seen)] for name in sorted(keywords)],
+        [_describe_cell(cell, seen) for cell in function.__closure__ or ()],
+    ]
+
+
+def _describe_cell(cell, seen):
+    try:
+        value = cell.cell_contents
+    except ValueError:
+        return "empty"
+    return _describe_bound(value, seen)
+
+
+def _describe_bound(value, seen):
+    if isinstance(value, FunctionType):
+        # A decorator hides the function that it holds from pickle.
+        return "seen" if value.__code__ in seen else _describe_body(value, seen)
+    try:
+        return joblib.hash(value)
+    except (PicklingError, AttributeError, TypeError):
+        return f"{type(value).__module__}.{type(value).__qualname__}"
+
+
+def _describe_code(code, variables):
+    """Bytes, constants, names and simple globals, alike in every process."""
     constants = [
-        _describe_code(value)
+        _describe_code(value, variables)
         if isinstance(value, CodeType)
         # Their order is that of hashes of strings, which differ between processes.
         else sorted(map(repr, value))
@@ -283,13 +361,40 @@ def _describe_code(code):
         else repr(value)
         for value in code.co_consts
     ]
-    return code.co_code, constants
+    names = [[name, _describe_global(variables.get(name))] for name in code.co_names]
+    return [code.co_code, constants, names]
+
+
+def _describe_global(value):
+    if isinstance(value, (np.ufunc, BuiltinFunctionType)):
+        return f"{getattr(value, '__module__', None)}.{value.__name__}"
+    return repr(value) if _is_simple(value) else ""
+
+
+def _is_simple(value):
+    if isinstance(value, tuple):
+        return all(map(_is_simple, value))
+    return isinstance(value, (bool, int, float, complex, str, bytes, np.number))
 
 
 def _describe_rows(X):
     """Shape, one checksum a row, and a hash of the whole."""
     shape = " x ".join(str(n) for n in X.shape)
-    return f"{shape} {joblib.hash(X)} {_checksums(X)}"
+    # The hash of an array is that of its memory, its strides included; a copy has
+    # the strides of its shape, which np.ascontiguousarray leaves as they are for a
+    # single column.
+    content = np.array(X, order="C") if isinstance(X, np.ndarray) else X
+    return f"{shape} {joblib.hash(content)} {_checksums(X)}"
+
+
+def _is_fingerprint(known):
+    """Whether what a manifest holds has the form that `fingerprint` gives."""
+    if not isinstance(known, dict):
+        return False
+    if not all(isinstance(value, str) for value in known.values()):
+        return False
+    rows = [_ROWS.fullmatch(known.get(name, "")) for name in ("X", "y")]
+    return all(row and len(row["checksums"]) == 4 * int(row[1]) for row in rows)
 
 
 def _checksums(X):

@@ -1,6 +1,8 @@
 import os
 import subprocess
 import sys
+import warnings
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from skpriv import LiRAAttack
+from skpriv.attacks._cache import ShadowCache, _describe, _describe_rows
 
 X, Y = load_iris(return_X_y=True)
 
@@ -98,6 +101,85 @@ def test_a_function_is_described_alike_in_every_process():
     assert len(described) == 1
 
 
+def _module(source):
+    """Function `func` of a module that was just edited, as pickle finds it."""
+    module = ModuleType("edited")
+    sys.modules["edited"] = module
+    exec(source, module.__dict__)
+    return module.func
+
+
+_DECORATED = """
+import functools
+def decorate(function, power):
+    @functools.wraps(function)
+    def wrapper(X):
+        return function(X) ** power
+    return wrapper
+def func(X):
+    return X + {added}
+func = decorate(func, {power})
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("def func(X): return np.sin(X)", "def func(X): return np.cos(X)"),
+        ("def func(X, a=1): return X * a", "def func(X, a=2): return X * a"),
+        ("def func(X, *, a=1): return X * a", "def func(X, *, a=2): return X * a"),
+        ("A = 1\ndef func(X): return X * A", "A = 2\ndef func(X): return X * A"),
+        (
+            "A = 1, 'a'\ndef func(X): return [x for x in X if x in A]",
+            "A = 1, 'b'\ndef func(X): return [x for x in X if x in A]",
+        ),
+        (
+            "from numpy import sin as f\ndef func(X): return f(X)",
+            "from numpy import cos as f\ndef func(X): return f(X)",
+        ),
+        (
+            "from math import sin as f\ndef func(X): return f(X)",
+            "from math import cos as f\ndef func(X): return f(X)",
+        ),
+        (
+            _DECORATED.format(added=1, power=1),
+            _DECORATED.format(added=1, power=2),
+        ),
+        (
+            _DECORATED.format(added=1, power=1),
+            _DECORATED.format(added=2, power=1),
+        ),
+    ],
+)
+def test_an_edited_function_is_told_from_what_it_was(monkeypatch, before, after):
+    monkeypatch.setitem(sys.modules, "edited", None)
+    described = [_describe("func", _module(s)) for s in (before, before, after)]
+    assert described[0] == described[1] != described[2]
+
+
+def test_a_function_that_holds_itself_is_described(monkeypatch):
+    monkeypatch.setitem(sys.modules, "edited", None)
+    source = (
+        "def make():\n"
+        "    def func(n): return n and func(n - 1)\n"
+        "    return func\n"
+        "func = make(); func.__qualname__ = 'func'"
+    )
+    assert _describe("func", _module(source)) == _describe("func", _module(source))
+
+
+def test_ufuncs_are_told_from_one_another():
+    assert _describe("func", np.sin) != _describe("func", np.cos)
+
+
+def test_layout_in_memory_is_no_change():
+    for rows in (X, X[:, :1]):
+        wide = np.repeat(rows, 2, axis=1)[:, ::2]
+        described = {_describe_rows(a) for a in (rows, np.asfortranarray(rows), wide)}
+        described.add(_describe_rows(np.ascontiguousarray(rows)))
+        assert len(described) == 1
+
+
 def test_changed_rows_are_named(tmp_path):
     _attack(tmp_path).fit(X, Y)
     changed = X.copy()
@@ -134,6 +216,55 @@ def test_damaged_file_is_named_and_trained_again(tmp_path):
         assert_array_equal(signals, expected)
 
 
+def test_array_in_place_of_a_file_is_named_and_trained_again(tmp_path):
+    expected = _attack(tmp_path).fit(X, Y).signals_
+    with (tmp_path / "shadow-00003.npz").open("wb") as file:
+        np.save(file, expected[3])
+    with pytest.warns(UserWarning, match=r"shadow-00003.npz is damaged"):
+        signals = _attack(tmp_path).fit(X, Y).signals_
+    assert_array_equal(signals, expected)
+
+
+def test_folder_in_place_of_a_file_is_named_and_moved_aside(tmp_path):
+    expected = _attack(tmp_path).fit(X, Y).signals_
+    path = tmp_path / "shadow-00003.npz"
+    path.unlink()
+    path.mkdir()
+    (path / "kept").write_text("wanted")
+    with pytest.warns(UserWarning, match=r"shadow-00003.npz is damaged"):
+        signals = _attack(tmp_path).fit(X, Y).signals_
+    assert_array_equal(signals, expected)
+    assert path.is_file()
+    (kept,) = tmp_path.glob("aside-*/shadow-00003.npz/kept")
+    assert kept.read_text() == "wanted"
+
+
+def test_no_changed_byte_is_read_or_ends_in_another_error(tmp_path):
+    members = np.arange(16) % 2 == 0
+    signals = np.arange(16, dtype=np.float32)
+    rows = f"16 {'0' * 32} {'0' * 64}"
+    cache = ShadowCache(tmp_path, {"X": rows, "y": rows})
+    cache.save(0, members, signals, members)
+    path = tmp_path / "shadow-00000.npz"
+    whole = path.read_bytes()
+    n_damaged = 0
+    for place in range(len(whole)):
+        changed = bytearray(whole)
+        changed[place] ^= 1 + place % 255
+        path.write_bytes(changed)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = cache.load(0, members)
+        if found is None:
+            n_damaged += 1
+            assert any("is damaged" in str(w.message) for w in caught)
+        else:
+            # Some bytes, such as those of the time, say nothing of the content.
+            assert_array_equal(found[0], signals)
+            assert_array_equal(found[1], members)
+    assert n_damaged > len(whole) / 2
+
+
 def test_flipped_bit_is_never_read_as_numbers(tmp_path):
     expected = _attack(tmp_path).fit(X, Y).signals_
     path = tmp_path / "shadow-00002.npz"
@@ -164,10 +295,59 @@ def test_file_under_another_number_is_refused(tmp_path):
         _attack(tmp_path).fit(X, Y)
 
 
-@pytest.mark.parametrize("content", ["{", "[]", '{"format": "other"}'])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "{",
+        "[]",
+        '{"format": "other"}',
+        *(
+            f'{{"format": "skpriv shadows 1", "fingerprint": {known}}}'
+            for known in (
+                "[]",
+                "{}",
+                '{"X": 1, "y": 2}',
+                '{"X": "a", "y": "b"}',
+                '{"X": "150 x 4 00 0000", "y": "150 00 0000"}',
+            )
+        ),
+    ],
+)
 def test_foreign_manifest_is_refused(tmp_path, content):
     (tmp_path / "manifest.json").write_text(content)
     with pytest.raises(ValueError, match="is not the manifest of a shadow cache"):
+        _attack(tmp_path).fit(X, Y)
+
+
+def test_folder_in_place_of_the_manifest_is_refused(tmp_path):
+    (tmp_path / "manifest.json").mkdir()
+    with pytest.raises(ValueError, match=r"cache_dir: .* is not the manifest"):
+        _attack(tmp_path).fit(X, Y)
+
+
+@pytest.mark.parametrize("place", ["file", "file/under", ""])
+def test_cache_dir_that_can_be_no_folder_is_refused(tmp_path, monkeypatch, place):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
+    message = rf"cache_dir is '{place}'; it wants a folder that can be made"
+    with pytest.raises(ValueError, match=message):
+        _attack(place).fit(X, Y)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_cache_dir_that_can_not_be_written_is_refused(tmp_path, monkeypatch):
+    def refuse(**_):
+        raise PermissionError("read only")
+
+    message = r"cache_dir is '.*'; it wants a folder .* \(read only\)"
+    with monkeypatch.context() as patch:
+        patch.setattr("tempfile.mkstemp", refuse)
+        with pytest.raises(ValueError, match=message):
+            _attack(tmp_path).fit(X, Y)
+    _attack(tmp_path).fit(X, Y)
+    (tmp_path / "shadow-00002.npz").unlink()
+    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    with pytest.raises(OSError, match=message):
         _attack(tmp_path).fit(X, Y)
 
 
