@@ -18,8 +18,8 @@ from skpriv.attacks._shadows import (
     draw_seeds,
     train_shadows,
 )
-from skpriv.attacks._signals import response_method
-from skpriv.attacks._target import TargetAttackMixin
+from skpriv.attacks._signals import compare_methods, response_method
+from skpriv.attacks._target import TargetAttackMixin, check_target
 from skpriv.utils._sklearn import HasMethods, Interval, StrOptions, fit_context
 
 
@@ -34,7 +34,8 @@ class ShadowAttack(TargetAttackMixin, CallbackSupportMixin, BaseEstimator):
     """
 
     _parameter_constraints = {
-        "estimator": [HasMethods(["fit", "predict"]), None],
+        # Some, such as stacking, show predict only once they are fitted.
+        "estimator": [HasMethods(["fit"]), None],
         "target": [HasMethods(["predict"]), None],
         "n_shadows": [Interval(Integral, 2, None, closed="left")],
         "smoothing": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
@@ -68,8 +69,15 @@ class ShadowAttack(TargetAttackMixin, CallbackSupportMixin, BaseEstimator):
         rng = check_random_state(self.random_state)
         membership = complementary_halves(codes, self.n_shadows // 2, rng)
         *seeds, target_seed, query_seed = draw_seeds(self.n_shadows + 2, rng)
+        self.target_ = self._find_target(X, codes, target_seed)
+        self.response_method_ = response_method(self.target_)
         queries = Queries(
-            self.classes_, self.signal, self.smoothing, self.augmentations, query_seed
+            self.classes_,
+            self.signal,
+            self.smoothing,
+            self.augmentations,
+            query_seed,
+            self.response_method_,
         )
         progress = self._init_callback_context(
             max_subtasks=self.n_shadows, sequential_subtasks=False
@@ -79,9 +87,7 @@ class ShadowAttack(TargetAttackMixin, CallbackSupportMixin, BaseEstimator):
         signals, saturated, models = self._ask_shadows(
             X, codes, membership, queries, seeds, nearest, progress
         )
-        self.target_ = self._find_target(X, codes, target_seed)
         self.target_signals_ = self._ask_target(X, codes, queries, nearest)
-        self.response_method_ = response_method(self.target_)
         self._warn_label_only()
 
         self.signals_ = signals
@@ -119,6 +125,7 @@ class ShadowAttack(TargetAttackMixin, CallbackSupportMixin, BaseEstimator):
         estimator = self._shadow_estimator()
         if not takes_fast_path(self, estimator):
             return None
+        compare_methods(self.response_method_, response_method(estimator))
         return NearestNeighborShadows(estimator, X, codes, queries, n_jobs=self.n_jobs)
 
     def _ask_shadows(self, X, codes, membership, queries, seeds, nearest, progress):
@@ -175,6 +182,7 @@ class ShadowAttack(TargetAttackMixin, CallbackSupportMixin, BaseEstimator):
                 X,
                 self.classes_[codes],
                 self._shadow_estimator(),
+                response_method=self.response_method_,
                 **{name: getattr(self, name) for name in settings},
             ),
         )
@@ -226,9 +234,18 @@ class ShadowAttack(TargetAttackMixin, CallbackSupportMixin, BaseEstimator):
         -------
         scores : ndarray of shape (n_samples,), dtype float64
             Higher: more likely a training record of `target`.
+
+        Raises
+        ------
+        TypeError
+            If `target` is no classifier.
+        ValueError
+            If `target` has other labels, or answers by another method than the
+            shadows, or if `X` and `y` are not the records of ``fit``.
         """
         check_is_fitted(self)
-        check_is_fitted(target)
+        check_target(target, self.classes_)
+        compare_methods(response_method(target), self.response_method_)
         X = as_rows(X)
         validate_data(self, X, skip_check_array=True, reset=False)
         y, records = self._identify_rows(self._encoder.transform(X), y)

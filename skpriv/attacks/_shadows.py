@@ -1,5 +1,6 @@
 """Shadow models: which records each is trained on, and their training."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,7 +8,12 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
-from skpriv.attacks._signals import model_signals
+from skpriv.attacks._signals import (
+    compare_methods,
+    model_signals,
+    response_method,
+    within_float32,
+)
 from skpriv.utils._networks import check_untrained
 from skpriv.utils._seeding import seeded_torch
 from skpriv.utils._sklearn import safe_indexing, set_random_states
@@ -76,6 +82,8 @@ class Queries:
         See :class:`~skpriv.LiRAAttack`.
     seed : int
         Seed of the augmentations, the same for all models.
+    method : str or None
+        The target's `response_method`, which all models must share. None: any.
     """
 
     classes: np.ndarray
@@ -83,6 +91,7 @@ class Queries:
     smoothing: object
     augmentations: object
     seed: int
+    method: str | None = None
 
     def ask(self, model, X, y):
         """Signals of records at a model, the mean over their queries.
@@ -100,6 +109,8 @@ class Queries:
         saturated : ndarray of shape (n_records,), dtype bool
             In any of the queries.
         """
+        if self.method is not None and hasattr(model, "classes_"):
+            compare_methods(self.method, response_method(model))
         total, saturated, n_queries = 0.0, False, 0
         for rows in augmented(X, self.augmentations, self.seed):
             # Even to predict, a network draws from the random state.
@@ -114,7 +125,7 @@ class Queries:
                 )
             total, saturated = total + signals, saturated | at_bound
             n_queries += 1
-        return (total / n_queries).astype(np.float32), saturated
+        return within_float32(total / n_queries).astype(np.float32), saturated
 
 
 def augmented(X, augmentations, seed):
@@ -133,19 +144,52 @@ def augmented(X, augmentations, seed):
     if augmentations is None:
         yield X
     elif callable(augmentations):
-        for queries in augmentations(X, np.random.RandomState(seed)):
-            if queries.shape[0] != X.shape[0]:
-                raise ValueError(
-                    f"augmentations returned a matrix of {queries.shape[0]} rows; it "
-                    f"wants one row for each of the {X.shape[0]} records."
-                )
-            yield queries
+        queries = augmentations(X, np.random.RandomState(seed))
+        yield from _checked_queries(queries, X)
     else:
         rng = np.random.RandomState(seed)
-        scale = augmentations * np.std(X, axis=0)
+        values = np.asarray(X, dtype=np.float64) if hasattr(X, "columns") else X
+        scale = augmentations * np.std(values, axis=0)
         yield X
         for _ in range(_NOISY_QUERIES):
-            yield X + rng.normal(size=X.shape) * scale
+            yield _like(X, values + rng.normal(size=X.shape) * scale)
+
+
+def _checked_queries(queries, X):
+    """Yield the matrices that a callable returned, which may be anything."""
+    wanted = f"it wants matrices of the shape of X, {X.shape}"
+    if not isinstance(queries, Iterable):
+        raise ValueError(f"augmentations returned {queries!r}; {wanted}.")
+    n_queries = 0
+    for matrix in queries:
+        if len(getattr(matrix, "shape", ())) != len(X.shape):
+            raise ValueError(
+                f"augmentations returned a {type(matrix).__name__} among its matrices; "
+                f"{wanted}."
+            )
+        if matrix.shape[0] != X.shape[0]:
+            raise ValueError(
+                f"augmentations returned a matrix of {matrix.shape[0]} rows; it "
+                f"wants one row for each of the {X.shape[0]} records."
+            )
+        yield matrix
+        n_queries += 1
+    if n_queries == 0:
+        raise ValueError(f"augmentations returned no matrix; {wanted}.")
+
+
+def _like(X, values):
+    """Values as an array, or as a frame if `X` is one, of the same columns."""
+    if not hasattr(X, "columns"):
+        return values
+    if hasattr(X, "iloc"):
+        return type(X)(values, columns=X.columns, index=X.index)
+    if hasattr(X, "with_columns"):
+        return type(X)(values, schema=list(X.columns), orient="row")
+    raise ValueError(
+        "augmentations is a number, which wants X as an array or a frame of pandas or "
+        f"polars; it is a {type(X).__name__}."
+    )
 
 
 def train_model(estimator, X, y, seed):

@@ -80,20 +80,34 @@ def model_signals(model, X, y, classes, *, kind="logit", smoothing="auto"):
     Returns
     -------
     signals : ndarray of shape (n_samples,), dtype float64
-        Finite.
+        Finite, and within the range of float32, to which decision values are clipped.
     saturated : ndarray of shape (n_samples,), dtype bool
         Where the model's probability of the label is exactly 0 or 1, a class that
         it has not seen included.
+
+    Raises
+    ------
+    TypeError
+        If the model is no classifier.
+    ValueError
+        If an output of the model is NaN or infinite.
     """
+    if not hasattr(model, "classes_"):
+        raise TypeError(
+            f"{type(model).__name__} has no classes_ once fitted; estimator and target "
+            "want classifiers."
+        )
     method = response_method(model)
     response = np.asarray(getattr(model, method)(X))
     seen = np.searchsorted(classes, model.classes_)
     if method == "predict":
         correct = classes[y] == response
         return np.where(correct, 1.0, -1.0), np.zeros(y.size, dtype=bool)
+    _check_finite(response, model, method)
     if method == "decision_function":
-        logits = _logits_of_all(response, seen, classes.size)
-        return signals_from_logits(logits, y, kind), ~np.isin(y, seen)
+        logits = _logits_of_all(within_float32(response), seen, classes.size)
+        signals = within_float32(signals_from_logits(logits, y, kind))
+        return signals, ~np.isin(y, seen)
     probabilities = np.zeros((y.size, classes.size), dtype=response.dtype)
     probabilities[:, seen] = response
     n_votes, pseudo_votes = votes(model, smoothing, response.dtype)
@@ -146,6 +160,42 @@ def response_method(model):
     return "predict_proba" if hasattr(model, "predict_proba") else "predict"
 
 
+def compare_methods(target, estimator):
+    """Check that a target and the shadows answer by the same method.
+
+    Parameters
+    ----------
+    target, estimator : str
+        Names of the methods, from `response_method`.
+
+    Raises
+    ------
+    ValueError
+        If they differ: signals of one are on another scale than those of the other.
+    """
+    if target != estimator:
+        raise ValueError(
+            f"target answers by {target}, and the shadows, copies of estimator, by "
+            f"{estimator}: their signals can not be compared; estimator wants to be of "
+            "the kind of the target."
+        )
+
+
+def within_float32(values):
+    """Clip values to the range of float32, in which signals are kept.
+
+    Parameters
+    ----------
+    values : ndarray
+
+    Returns
+    -------
+    clipped : ndarray, dtype float64
+    """
+    largest = float(np.finfo(np.float32).max)
+    return np.clip(values.astype(np.float64), -largest, largest)
+
+
 def votes(model, smoothing, dtype):
     """Votes behind a probability of one, and the pseudo-votes of each class.
 
@@ -172,6 +222,15 @@ def votes(model, smoothing, dtype):
         kind = dtype if np.dtype(dtype).kind == "f" else np.float64
         return 1, float(np.finfo(kind).eps)
     return n_votes, 0.5
+
+
+def _check_finite(response, model, method):
+    bad = ~np.isfinite(response.reshape(len(response), -1)).all(axis=1)
+    if bad.any():
+        raise ValueError(
+            f"{method} of {type(model).__name__} is NaN or infinite for {bad.sum()} of "
+            f"{bad.size} records; an attack wants finite outputs."
+        )
 
 
 def _count_votes(model):

@@ -13,6 +13,8 @@ from skpriv.attacks._signals import model_signals, response_method
 from skpriv.attacks._target import TargetAttackMixin
 from skpriv.utils._sklearn import HasMethods, Interval, StrOptions, fit_context
 
+_ROUNDING = 1e-10
+
 
 class LossAttack(TargetAttackMixin, BaseEstimator):
     """Call a record a member where the model's loss on it is low.
@@ -63,7 +65,7 @@ class LossAttack(TargetAttackMixin, BaseEstimator):
     """
 
     _parameter_constraints = {
-        "estimator": [HasMethods(["fit", "predict"]), None],
+        "estimator": [HasMethods(["fit"]), None],
         "target": [HasMethods(["predict"]), None],
         "smoothing": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
         "random_state": ["random_state"],
@@ -231,7 +233,10 @@ class RMIAAttack(ShadowAttack):
         return values - np.logaddexp(inside, outside) + np.log(2)
 
     def _share_exceeded(self, ratios, population):
-        below = np.searchsorted(np.sort(population), ratios - np.log(self.gamma))
+        # Ratios that differ by rounding alone are ties, which do not count.
+        limits = ratios - np.log(self.gamma)
+        limits -= _ROUNDING * np.maximum(1, np.abs(ratios))
+        below = np.searchsorted(np.sort(population), limits)
         return below / population.size
 
     def _score_signals(self, values, signals, membership):

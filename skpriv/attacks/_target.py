@@ -21,6 +21,43 @@ from skpriv.base import RecordScorerMixin
 from skpriv.utils._sklearn import safe_indexing
 
 
+def check_target(target, classes):
+    """Check that a target is a fitted classifier of known labels.
+
+    Parameters
+    ----------
+    target : object
+    classes : ndarray of shape (n_classes,)
+        The labels of the records.
+
+    Returns
+    -------
+    target : classifier
+
+    Raises
+    ------
+    TypeError
+        If it has no ``classes_``.
+    ValueError
+        If it has classes that are none of `classes`.
+    """
+    check_is_fitted(target)
+    if not hasattr(target, "classes_"):
+        raise TypeError(
+            f"target is {target!r}, which has no classes_; it wants a fitted "
+            "classifier."
+        )
+    # Not numpy's sets, to which "1" and 1 are the same.
+    known = set(classes.tolist())
+    unknown = [label for label in np.ravel(target.classes_) if label not in known]
+    if unknown:
+        raise ValueError(
+            f"target has classes that y has not: {np.array(unknown).tolist()}; y wants "
+            "the labels that the target was trained on."
+        )
+    return target
+
+
 class TargetAttackMixin(RecordScorerMixin):
     """An attack on a classifier, which takes any rows that the classifier takes.
 
@@ -79,14 +116,7 @@ class TargetAttackMixin(RecordScorerMixin):
         """Return the target given, or one trained on all records."""
         if self.target is None:
             return train_model(self._shadow_estimator(), X, self.classes_[codes], seed)
-        check_is_fitted(self.target)
-        unknown = np.setdiff1d(self.target.classes_, self.classes_)
-        if unknown.size:
-            raise ValueError(
-                f"target has classes that y has not: {unknown.tolist()}; y wants the "
-                "labels that the target was trained on."
-            )
-        return self.target
+        return check_target(self.target, self.classes_)
 
     def _remember_rows(self, X, codes):
         self._encoder = RowEncoder()

@@ -7,9 +7,19 @@ from sklearn.base import BaseEstimator
 from sklearn.neighbors import VALID_METRICS, KNeighborsClassifier
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skpriv.attacks._target import check_target
 from skpriv.base import RecordScorerMixin
 from skpriv.neighbors import WaKAScorer
 from skpriv.utils._sklearn import HasMethods, StrOptions, fit_context
+
+_SAME_NEIGHBORS = {
+    "l2": "euclidean",
+    "sqeuclidean": "euclidean",
+    "l1": "manhattan",
+    "cityblock": "manhattan",
+    "infinity": "chebyshev",
+    "p": "minkowski",
+}
 
 
 class WaKAAttack(RecordScorerMixin, BaseEstimator):
@@ -152,8 +162,11 @@ class WaKAAttack(RecordScorerMixin, BaseEstimator):
         return WaKAScorer(**{name: own[name] for name in own if name in shared})
 
     def _shadow_estimator(self):
+        # Without a p of its own, or scikit-learn warns that p is given twice.
+        p = None if "p" in (self.metric_params or {}) else 2
         return KNeighborsClassifier(
             self.n_neighbors,
+            p=p,
             metric=self.metric,
             metric_params=self.metric_params,
             n_jobs=self.n_jobs,
@@ -168,12 +181,24 @@ class WaKAAttack(RecordScorerMixin, BaseEstimator):
             return model.fit(X, y)
         check_is_fitted(self.target)
         k = getattr(self.target, "n_neighbors", None)
-        if k != self.n_neighbors or self.target.weights != "uniform":
+        votes = getattr(self.target, "weights", None)
+        if k != self.n_neighbors or votes != "uniform":
             raise ValueError(
                 f"target is {self.target!r}; it wants a k-NN of n_neighbors="
                 f"{self.n_neighbors} with equal votes."
             )
-        return self.target
+        self._check_metric()
+        return check_target(self.target, self.classes_)
+
+    def _check_metric(self):
+        """Compare the distances that the target and the attack come down to."""
+        own = self._shadow_estimator().fit(self._records.X, self._records.y)
+        if _distance(own) != _distance(self.target):
+            raise ValueError(
+                f"target is {self.target!r}, whose metric is not that of the attack, "
+                f"metric={self.metric!r} and metric_params={self.metric_params!r}; it "
+                "wants the same."
+            )
 
     def _validate_rows(self, X):
         return validate_data(self, X, reset=False, **self.scorer_._checks())
@@ -202,3 +227,12 @@ class WaKAAttack(RecordScorerMixin, BaseEstimator):
         """Success of the best test of each record, of shape (n_samples,)."""
         check_is_fitted(self)
         return self.scorer_.attack_success(self._records.X, self._records.y)
+
+
+def _distance(model):
+    """Metric and parameters of a fitted k-NN, the same where neighbours are."""
+    metric = getattr(model, "effective_metric_", None)
+    parameters = getattr(model, "effective_metric_params_", None) or {}
+    if isinstance(metric, str):
+        metric = _SAME_NEIGHBORS.get(metric, metric)
+    return metric, {name: np.array(v).tolist() for name, v in parameters.items()}

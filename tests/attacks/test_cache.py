@@ -57,7 +57,10 @@ def test_scoring_parameters_may_change_on_the_same_shadows(tmp_path):
             {"estimator": DecisionTreeClassifier(max_depth=3)},
             r"estimator__max_depth \(was 2, is 3\)",
         ),
-        ({"estimator": LogisticRegression()}, r"estimator \(was sklearn\.tree"),
+        (
+            {"estimator": LogisticRegression(max_iter=1000)},
+            r"estimator \(was sklearn\.tree",
+        ),
     ],
 )
 def test_changed_parameter_is_named(tmp_path, parameters, message):
