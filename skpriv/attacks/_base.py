@@ -9,13 +9,15 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skpriv.attacks._cache import CollectedSignals, ShadowCache, fingerprint
+from skpriv.attacks._cache import CollectedSignals, ShadowCache
+from skpriv.attacks._fingerprint import fingerprint
 from skpriv.attacks._knn import NearestNeighborShadows, takes_fast_path
 from skpriv.attacks._rows import as_rows
 from skpriv.attacks._shadows import (
     Queries,
     complementary_halves,
     draw_seeds,
+    noise_scale,
     train_shadows,
 )
 from skpriv.attacks._signals import compare_methods, response_method
@@ -78,6 +80,7 @@ class ShadowAttack(TargetAttackMixin, CallbackSupportMixin, BaseEstimator):
             self.augmentations,
             query_seed,
             self.response_method_,
+            noise_scale(X, self.augmentations),
         )
         progress = self._init_callback_context(
             max_subtasks=self.n_shadows, sequential_subtasks=False

@@ -84,6 +84,8 @@ class Queries:
         Seed of the augmentations, the same for all models.
     method : str or None
         The target's `response_method`, which all models must share. None: any.
+    scale : ndarray of shape (n_features,) or None
+        Standard deviations of the noise, from `noise_scale`.
     """
 
     classes: np.ndarray
@@ -92,6 +94,7 @@ class Queries:
     augmentations: object
     seed: int
     method: str | None = None
+    scale: np.ndarray | None = None
 
     def ask(self, model, X, y):
         """Signals of records at a model, the mean over their queries.
@@ -112,7 +115,7 @@ class Queries:
         if self.method is not None and hasattr(model, "classes_"):
             compare_methods(self.method, response_method(model))
         total, saturated, n_queries = 0.0, False, 0
-        for rows in augmented(X, self.augmentations, self.seed):
+        for rows in augmented(X, self.augmentations, self.seed, self.scale):
             # Even to predict, a network draws from the random state.
             with seeded_torch(self.seed):
                 signals, at_bound = model_signals(
@@ -128,7 +131,7 @@ class Queries:
         return within_float32(total / n_queries).astype(np.float32), saturated
 
 
-def augmented(X, augmentations, seed):
+def augmented(X, augmentations, seed, scale=None):
     """Yield the queries of each record, one matrix after the other.
 
     Parameters
@@ -136,6 +139,8 @@ def augmented(X, augmentations, seed):
     X : {array-like, sparse matrix, DataFrame} of shape (n_records, n_features)
     augmentations : callable, float or None
     seed : int
+    scale : ndarray of shape (n_features,), default=None
+        Standard deviations of the noise, where `augmentations` is a number.
 
     Yields
     ------
@@ -148,11 +153,29 @@ def augmented(X, augmentations, seed):
         yield from _checked_queries(queries, X)
     else:
         rng = np.random.RandomState(seed)
-        values = np.asarray(X, dtype=np.float64) if hasattr(X, "columns") else X
-        scale = augmentations * np.std(values, axis=0)
+        values = np.asarray(X, dtype=np.float64)
         yield X
         for _ in range(_NOISY_QUERIES):
             yield _like(X, values + rng.normal(size=X.shape) * scale)
+
+
+def noise_scale(X, augmentations):
+    """Return the standard deviations of the noise of queries; None without noise.
+
+    Parameters
+    ----------
+    X : {array-like, DataFrame} of shape (n_records, n_features)
+        The records of ``fit``, which say what is much.
+    augmentations : None, callable or float
+        See :class:`~skpriv.LiRAAttack`.
+
+    Returns
+    -------
+    scale : ndarray of shape (n_features,) or None
+    """
+    if augmentations is None or callable(augmentations):
+        return None
+    return augmentations * np.std(np.asarray(X, dtype=np.float64), axis=0)
 
 
 def _checked_queries(queries, X):

@@ -16,7 +16,8 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from skpriv import LiRAAttack
-from skpriv.attacks._cache import ShadowCache, _describe, _describe_rows
+from skpriv.attacks._cache import ShadowCache
+from skpriv.attacks._fingerprint import _describe, _describe_rows
 
 X, Y = load_iris(return_X_y=True)
 
@@ -86,7 +87,7 @@ def test_changed_parameter_of_a_step_is_named(tmp_path):
 def test_a_function_is_described_alike_in_every_process():
     # A function within it, and a set of strings, whose order no two processes share.
     code = (
-        "from skpriv.attacks._cache import _describe\n"
+        "from skpriv.attacks._fingerprint import _describe\n"
         "def func(X): return [x for x in X if x in {'a', 'b', 'c', 'd', 'e'}]\n"
         "func.__module__ = 'skpriv'; import skpriv; skpriv.func = func\n"
         "print(_describe('func', func))"

@@ -384,6 +384,26 @@ def test_attack_is_at_its_strongest_where_the_model_remembers_most():
     assert deep > shallow
 
 
+def test_a_row_alone_is_asked_with_noise_too():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    y = (X[:, 0] + rng.normal(size=60) > 0).astype(int)
+    plain, noisy = (
+        LiRAAttack(
+            LogisticRegression(),
+            n_shadows=8,
+            mode="offline",
+            augmentations=augmentations,
+            store_models=True,
+            random_state=0,
+        )
+        .fit(X, y)
+        .score_samples(X[:1] + 0.1, y[:1])
+        for augmentations in (None, 0.5)
+    )
+    assert abs(noisy - plain) > 1e-3
+
+
 @pytest.mark.parametrize("variance", ["auto", "pooled", "record"])
 def test_the_score_of_a_new_row_does_not_depend_on_its_company(variance):
     rng = np.random.default_rng(0)

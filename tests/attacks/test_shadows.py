@@ -11,7 +11,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from skpriv.attacks._shadows import augmented, complementary_halves, train_model
+from skpriv.attacks._shadows import (
+    augmented,
+    complementary_halves,
+    noise_scale,
+    train_model,
+)
 
 X, Y = load_iris(return_X_y=True)
 
@@ -57,13 +62,15 @@ def test_nested_random_states_are_seeded(estimator):
 
 def test_noise_has_the_scale_asked_for_and_repeats():
     wide = np.repeat(X, 50, axis=0)
-    queries = list(augmented(wide, 0.3, 0))
+    queries = list(augmented(wide, 0.3, 0, noise_scale(wide, 0.3)))
     assert len(queries) == 5
     assert queries[0] is wide
     for noisy in queries[1:]:
         # 7,500 draws.
         assert_allclose((noisy - wide).std(axis=0), 0.3 * wide.std(axis=0), rtol=0.05)
-    for query, again in zip(queries, augmented(wide, 0.3, 0), strict=True):
+    for query, again in zip(
+        queries, augmented(wide, 0.3, 0, noise_scale(wide, 0.3)), strict=True
+    ):
         assert_array_equal(query, again)
 
 
