@@ -1,7 +1,9 @@
 """Each record's Jacobian in chosen parameters of a module, layer by layer."""
 
 import warnings
+from contextlib import contextmanager
 from math import prod
+from threading import RLock
 
 import torch
 from torch import nn
@@ -11,7 +13,6 @@ from skpriv.leverage._network._blocks import (
     DenseBlock,
     FactoredBlock,
     LookupBlock,
-    backward,
 )
 
 _CONVOLUTIONS = {
@@ -19,8 +20,8 @@ _CONVOLUTIONS = {
     nn.Conv2d: nn.functional.conv2d,
     nn.Conv3d: nn.functional.conv3d,
 }
-_RECORDS_TO_VERIFY = 3
 _AGREEMENT = 1e-6
+_RUNNING = RLock()
 
 
 class Jacobians:
@@ -28,8 +29,11 @@ class Jacobians:
 
     Linear, convolutional and embedding layers are seen at work, by hooks: what goes in
     and, by one backward pass a logit, how the logits answer to what comes out. What is
-    left (norms, weights used outside a layer) is differentiated record by record. A
-    layer is only believed after its gradient was found to be that of autograd.
+    left (norms, weights used outside a layer) is differentiated record by record.
+
+    Neither is believed: one more backward pass, from random values, tells whether the
+    blocks of a batch have the gradient that autograd finds. A layer whose blocks have
+    not is differentiated record by record.
 
     The parameters form one vector, layer by layer; `flatten` and `unflatten` say how.
 
@@ -42,7 +46,7 @@ class Jacobians:
     logits_of : callable
         Takes the module's outputs to logits of shape (n_records, n_logits).
     example : Tensor
-        Inputs of a few records.
+        Inputs of a record or more.
 
     Attributes
     ----------
@@ -56,23 +60,15 @@ class Jacobians:
     def __init__(self, module, names, logits_of, example):
         self.module = module
         self._logits_of = logits_of
-        layers, rest = _split_layers(module, names)
-        example = example[:_RECORDS_TO_VERIFY]
-        layers = [layer for layer in layers if self._works(layer, example)]
-        seen = {name for layer in layers for name in layer.names}
-        rest = [name for name in names if name not in seen]
+        self.layers, rest = _split_layers(module, names)
+        self._watched = set(range(len(self.layers)))
         if rest:
-            layers.append(Others(module, rest, logits_of, example))
-        self.layers = layers
-        self.n_logits = self.logits(example).shape[1]
+            self.layers.append(Others(module, rest))
+        self.n_logits = logits_of(module(example[:1])).shape[1]
         self._slices, self.size = [], 0
         for layer in self.layers:
             self._slices.append(slice(self.size, self.size + layer.size))
             self.size += layer.size
-
-    def logits(self, inputs):
-        """Return the logits of records, of shape (n_records, n_logits)."""
-        return self._logits_of(self.module(inputs))
 
     def blocks(self, inputs):
         """Return the logits of some records, and their Jacobians.
@@ -87,74 +83,72 @@ class Jacobians:
         blocks : list of (slice, block)
             The parameters of each layer in the vector of all, and the Jacobian in them.
         """
-        logits, blocks = self._blocks(self.layers, inputs)
-        return logits, list(zip(self._slices, blocks, strict=True))
-
-    def _blocks(self, layers, inputs):
-        watched = [layer for layer in layers if not isinstance(layer, Others)]
-        logits, calls = self._watch(watched, inputs)
-        derivatives = _derivatives(logits, [out for c in calls for _, out in c])
+        logits, found, check = self._watch(inputs)
         blocks = []
-        for layer, own in zip(watched, calls, strict=True):
-            parts = [(x, next(derivatives)) for x, _ in own]
-            blocks.append(layer.block(parts))
-        if len(watched) < len(layers):
-            blocks.append(layers[-1].block(inputs))
-        return logits.detach(), blocks
+        for index, layer in enumerate(self.layers):
+            block = found.get(index)
+            if block is None or not check(layer, block):
+                # What failed once is not tried again.
+                self._watched.discard(index)
+                block = self._by_record(layer, inputs, check)
+            blocks.append(block)
+        return logits.detach(), list(zip(self._slices, blocks, strict=True))
 
-    def _watch(self, layers, inputs):
-        """Run the module, and keep the inputs and outputs of layers by call."""
-        calls = [[] for _ in layers]
+    def _watch(self, inputs):
+        """Run the module once, and look at its layers at work.
 
-        def hook_of(layer, own):
-            def hook(_, arguments, out):
-                if not out.requires_grad:
-                    out.requires_grad_()
-                own.append((layer.places(arguments[0], len(inputs)), out))
-                # A copy goes on, in which later layers may write.
-                return out.clone()
-
-            return hook
-
-        handles = [
-            layer.module.register_forward_hook(hook_of(layer, own))
-            for layer, own in zip(layers, calls, strict=True)
-        ]
-        try:
-            with torch.enable_grad():
-                logits = self.logits(inputs)
-        finally:
-            for handle in handles:
-                handle.remove()
-        return logits, calls
-
-    def _works(self, layer, example):
-        """Whether the layer's gradient is the one that autograd finds."""
-        try:
-            logits, (block,) = self._blocks([layer], example)
-        except _NotByRecordError:
-            return False
-        generator = torch.Generator().manual_seed(0)
-        U = torch.randn(*logits.shape, 1, generator=generator, dtype=logits.dtype)
-        U = U.to(logits.device)
-        own = slice(0, layer.size)
-        found = torch.zeros(layer.size, 1, dtype=logits.dtype, device=logits.device)
-        backward([(own, block)], U, found)
+        Returns
+        -------
+        logits : Tensor of shape (n_records, n_logits)
+        found : dict of int to block
+            The Jacobians of the layers that are watched, by number.
+        check : callable
+            Tells of a layer and a block whether its gradient is the true one.
+        """
+        watched = sorted(self._watched)
+        calls = [_Calls(self.layers[index], len(inputs)) for index in watched]
         parameters = dict(self.module.named_parameters())
-        leaves = {name: parameters[name].detach().clone() for name in layer.names}
-        for leaf in leaves.values():
-            leaf.requires_grad_()
-        with torch.enable_grad():
-            outputs = functional_call(self.module, leaves, (example,))
-            total = (self._logits_of(outputs) * U[:, :, 0]).sum()
-            if not total.requires_grad:
+        leaves = {
+            name: parameters[name].detach().clone().requires_grad_()
+            for layer in self.layers
+            for name in layer.names
+        }
+        # Hooks hang on the module, which another thread may run at the same time.
+        with _RUNNING, _hooked(calls), torch.enable_grad():
+            logits = self._logits_of(functional_call(self.module, leaves, (inputs,)))
+        generator = torch.Generator().manual_seed(0)
+        U = torch.randn(logits.shape, generator=generator, dtype=logits.dtype)
+        U = U.to(logits.device)
+        gradient = dict.fromkeys(leaves)
+        if logits.requires_grad:
+            values = _gradients((logits * U).sum(), list(leaves.values()))
+            gradient = dict(zip(leaves, values, strict=True))
+
+        def check(layer, block):
+            tensors = {name: gradient[name] for name in layer.names}
+            if any(value is None for value in tensors.values()):
                 return False
-            gradient = torch.autograd.grad(
-                total, list(leaves.values()), materialize_grads=True
-            )
-        true = layer.flatten(dict(zip(leaves, gradient, strict=True)))
-        difference = torch.linalg.vector_norm(found[:, 0] - true)
-        return bool(difference <= _AGREEMENT * torch.linalg.vector_norm(true))
+            true = layer.flatten(tensors)
+            error = torch.linalg.vector_norm(block.backward(U[:, :, None])[:, 0] - true)
+            return bool(error <= _AGREEMENT * torch.linalg.vector_norm(true))
+
+        outputs = [out for own in calls for out in own.outputs]
+        derivatives = _derivatives(logits, outputs)
+        found = {}
+        for index, own in zip(watched, calls, strict=True):
+            parts = [(x, next(derivatives)) for x in own.places]
+            if parts and own.by_record:
+                found[index] = self.layers[index].block(parts)
+        return logits, found, check
+
+    def _by_record(self, layer, inputs, check):
+        """Differentiate the logits in a layer's parameters record by record."""
+        others = Others(self.module, layer.names)
+        order = layer.flatten(others.unflatten(torch.arange(others.size)))
+        rows = others.rows_together(inputs, self._logits_of)
+        if rows is not None and check(layer, DenseBlock(rows[:, :, order])):
+            return DenseBlock(rows[:, :, order])
+        return DenseBlock(others.rows_one_by_one(inputs, self._logits_of)[:, :, order])
 
     def flatten(self, tensors):
         """Arrange tensors by parameter name in the vector of all parameters.
@@ -182,6 +176,41 @@ class _NotByRecordError(Exception):
     """A layer's inputs do not come record by record."""
 
 
+class _Calls:
+    """What went in and out of a layer, call by call."""
+
+    def __init__(self, layer, n_records):
+        self.layer = layer
+        self.n_records = n_records
+        self.places, self.outputs = [], []
+        self.by_record = True
+
+    def hook(self, module, arguments, out):
+        try:
+            places = self.layer.places(arguments[0], self.n_records)
+            _by_record(out, self.n_records, 1)
+        except _NotByRecordError:
+            self.by_record = False
+        if not self.by_record:
+            return None
+        if not out.requires_grad:
+            out.requires_grad_()
+        self.places.append(places)
+        self.outputs.append(out)
+        # A copy goes on, in which later layers may write.
+        return out.clone()
+
+
+@contextmanager
+def _hooked(calls):
+    handles = [own.layer.module.register_forward_hook(own.hook) for own in calls]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
 def _by_record(x, n_records, n_last):
     """Arrange what a layer saw as (n_records, n_places, n_last)."""
     if x.numel() % (n_records * n_last):
@@ -189,15 +218,16 @@ def _by_record(x, n_records, n_last):
     return x.reshape(n_records, -1, n_last)
 
 
+def _gradients(total, inputs):
+    return torch.autograd.grad(total, inputs, retain_graph=True, materialize_grads=True)
+
+
 def _derivatives(logits, outputs):
     """Yield the derivative of all logits in each output of a layer."""
     if not outputs:
         return
     gradients = [
-        torch.autograd.grad(
-            logits[:, c].sum(), outputs, retain_graph=True, materialize_grads=True
-        )
-        for c in range(logits.shape[1])
+        _gradients(logits[:, c].sum(), outputs) for c in range(logits.shape[1])
     ]
     for parts in zip(*gradients, strict=True):
         yield torch.stack(parts, dim=0)
@@ -367,47 +397,46 @@ class Others:
     module : torch.nn.Module
         The whole.
     names : list of str
-    logits_of : callable
-        Takes the module's outputs to logits.
-    example : Tensor
-        Inputs of a few records.
     """
 
-    def __init__(self, module, names, logits_of, example):
+    def __init__(self, module, names):
         self.module = module
         self.names = names
-        self._logits_of = logits_of
         parameters = dict(module.named_parameters())
         self._parameters = {name: parameters[name].detach() for name in names}
         self.size = sum(value.numel() for value in self._parameters.values())
-        self._jacobian = self._together
+
+    def rows_together(self, inputs, logits_of):
+        """Return all records' rows, (n_records, n_logits, size), by mapping.
+
+        None if the module has an operation that cannot be mapped over records, as
+        recurrent layers have.
+        """
+        jacobian = vmap(jacrev(self._logits(logits_of)), in_dims=(None, 0))
         try:
-            self._together(example)
+            with warnings.catch_warnings():
+                # Some operations are mapped one by one, which is slower and right.
+                warnings.filterwarnings("ignore", "There is a performance drop")
+                return self._rows(jacobian(self._parameters, inputs))
         except RuntimeError:
-            # Not every operation can be mapped over records: recurrent layers cannot.
-            self._jacobian = self._one_by_one
+            return None
 
-    def block(self, inputs):
-        """Return the Jacobian of records' logits."""
-        return DenseBlock(self._jacobian(inputs).detach())
-
-    def _logits(self, parameters, x):
-        return self._logits_of(functional_call(self.module, parameters, (x[None],)))[0]
-
-    def _together(self, inputs):
-        jacobian = vmap(jacrev(self._logits), in_dims=(None, 0))
-        with warnings.catch_warnings():
-            # Some operations are mapped one by one, which is slower and right.
-            warnings.filterwarnings("ignore", "There is a performance drop")
-            return self._rows(jacobian(self._parameters, inputs))
-
-    def _one_by_one(self, inputs):
-        jacobian = jacrev(self._logits)
+    def rows_one_by_one(self, inputs, logits_of):
+        """Return the same, record after record."""
+        jacobian = jacrev(self._logits(logits_of))
         each = [self._rows(jacobian(self._parameters, x), 1) for x in inputs]
         return torch.stack(each)
 
+    def _logits(self, logits_of):
+        def logits(parameters, x):
+            outputs = functional_call(self.module, parameters, (x[None],))
+            return logits_of(outputs)[0]
+
+        return logits
+
     def _rows(self, jacobian, n_axes=2):
-        return torch.cat([jacobian[name].flatten(n_axes) for name in self.names], -1)
+        parts = [jacobian[name].flatten(n_axes) for name in self.names]
+        return torch.cat(parts, -1).detach()
 
     def flatten(self, tensors):
         """Arrange a tensor of each parameter in a vector."""

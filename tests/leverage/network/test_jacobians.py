@@ -1,7 +1,10 @@
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
 from modules import NETS, naive_rows, net_and_inputs
 from numpy.testing import assert_allclose
+from torch import nn
 
 from skpriv.leverage._network._blocks import FactoredBlock, LookupBlock, rows
 from skpriv.leverage._network._jacobians import Jacobians
@@ -74,11 +77,88 @@ def test_common_layers_keep_factors(name, kinds):
     assert [type(block) for _, block in jacobians.blocks(inputs)[1]] == kinds
 
 
-def test_weights_that_are_used_outside_their_layer_are_found_out():
-    module, inputs = net_and_inputs("reused")
+class Unused(nn.Module):
+    """Layers that it does not use, and one that it uses from outside."""
+
+    def __init__(self):
+        super().__init__()
+        self.idle = nn.Linear(4, 3)
+        self.inner = nn.Linear(4, 3)
+        self.out = nn.Linear(4, 3)
+
+    def forward(self, x):
+        return self.out(x) + nn.functional.linear(x, 2 * self.inner.weight)
+
+
+class Routed(nn.Module):
+    """A layer that sees chosen places only, as many as there are records or not."""
+
+    def __init__(self):
+        super().__init__()
+        self.expert = nn.Linear(4, 6)
+        self.out = nn.Linear(30, 3)
+
+    def forward(self, x):
+        places = x.reshape(-1, 4)
+        chosen = places[:, 0] > 0
+        out = places.new_zeros(len(places), 6)
+        out = out.index_put((chosen.nonzero()[:, 0],), self.expert(places[chosen]))
+        return self.out(torch.tanh(out).reshape(len(x), -1))
+
+
+class SequenceFirst(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(4, 4, bias=False)
+        self.out = nn.Linear(4, 3)
+
+    def forward(self, x):
+        return self.out(torch.tanh(self.inner(x.transpose(0, 1))).mean(0))
+
+
+def awkward_cases():
+    generator = torch.Generator().manual_seed(0)
+
+    def normal(*shape):
+        return torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+    silent = normal(12, 5, 4)
+    silent[:3] = 0
+    chosen = normal(24, 5, 4)
+    chosen[:, :, 0] = -1.0
+    chosen[:, :3, 0] = 1.0  # three of five places: a multiple of the records
+    prelu = nn.Sequential(nn.Linear(4, 6), nn.PReLU(), nn.Linear(6, 3))
+    return {
+        "unused": (Unused(), normal(5, 4)),
+        "first records are silent": (SequenceFirst(), silent),
+        "chosen places": (Routed(), chosen),
+        "other chosen places": (Routed(), normal(7, 5, 4)),
+        "as many records as logits": (prelu, normal(3, 4)),
+        "more records than logits": (prelu, normal(8, 4)),
+    }
+
+
+@pytest.mark.parametrize("name", awkward_cases())
+def test_no_layer_is_believed_unseen(name):
+    torch.manual_seed(0)
+    module, inputs = awkward_cases()[name]
+    module = module.double().eval().requires_grad_(False)
     names = [name for name, _ in module.named_parameters()]
     jacobians = Jacobians(module, names, lambda out: out, inputs)
-    assert jacobians.layers[-1].names == ["scale", "out.weight"]
+    for batch in (inputs[:3], inputs, inputs[-2:]):
+        found = rows(jacobians.blocks(batch)[1])
+        expected = naive_rows(module, jacobians, batch)
+        assert_allclose(found, expected, rtol=1e-10, atol=1e-13)
+
+
+def test_threads_do_not_mix_what_they_see():
+    module, inputs = net_and_inputs("volumes", 40)
+    names = [name for name, _ in module.named_parameters()]
+    jacobians = Jacobians(module, names, lambda out: out, inputs)
+    expected = rows(jacobians.blocks(inputs)[1])
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(lambda _: rows(jacobians.blocks(inputs)[1]), range(16)):
+            assert torch.equal(found, expected)
 
 
 def test_modules_are_left_as_they_were(case):
