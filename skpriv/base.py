@@ -232,7 +232,7 @@ class _SortedRows:
             np.arange(M.shape[0])[which] for M, which in ((X, rows), (self.X, records))
         )
         gaps = np.empty(rows.size)
-        for batch in gen_batches(rows.size, _ROWS_A_BATCH):
+        for batch in gen_batches(rows.size, _ROWS_A_BATCH) if rows.size else ():
             difference = abs(self._fill(X[rows[batch]]) - self.X[records[batch]])
             if sp.issparse(difference):
                 scaled = difference.multiply(1 / self.tolerance).tocsr()

@@ -88,7 +88,8 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
     n_sketches : int, default=128
         Number of systems that the sketch solves; with "attack_power" three times that.
     tol : float, default=1e-6
-        Relative residual at which a system counts as solved, by conjugate gradients.
+        Relative residual at which a system counts as solved, by conjugate gradients;
+        below 1.
     max_iter : int, default=1000
         Largest number of their iterations.
     batch_size : "auto" or int, default="auto"
@@ -207,7 +208,7 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         "damping": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "cv": ["cv_object"],
         "n_sketches": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="neither")],
+        "tol": [Interval(Real, 0, 1, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "batch_size": [
             StrOptions({"auto"}),

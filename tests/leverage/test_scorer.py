@@ -399,3 +399,14 @@ def test_folds_report_to_callbacks(cancer):
     recorder = Recorder()
     GLSScorer(logistic(), cv=3).set_callbacks(recorder).fit(X, y)
     assert recorder.ended == ["fold"] * 3 + ["fit"]
+
+
+def test_new_rows_are_scored_after_one_record():
+    scorer = GLSScorer(Ridge()).fit([[1.0, 2.0]], [3.0])
+    assert np.isfinite(scorer.score_samples([[2.0, 1.0]], [0.0])).all()
+
+
+@pytest.mark.parametrize("tol", [0.0, 1.0, 1e10])
+def test_tol_is_a_small_number(iris, tol):
+    with pytest.raises(ValueError, match="'tol' parameter"):
+        GLSScorer(tol=tol).fit(*iris)

@@ -11,8 +11,39 @@ from dataclasses import dataclass, replace
 import torch
 
 
+class _BlockOfPlaces:
+    """What layers that work at one place or several have in common: ``outputs``."""
+
+    @property
+    def shape(self):
+        """Number of records, and of rows of each."""
+        return self.outputs.shape[:2]
+
+    @property
+    def width(self):
+        """How many numbers a product holds for each of its columns."""
+        return self.outputs[:, 0].numel()
+
+    def weigh(self, roots):
+        """Combine the rows of each record by ``roots`` (n_records, n_rows, n_new)."""
+        outputs = torch.einsum("nmr,nmlo->nrlo", roots, self.outputs)
+        return replace(self, outputs=outputs)
+
+    def _moved(self, U):
+        """Rows U, (n_records, n_rows, n_columns), back at the layer's outputs."""
+        n, n_rows, places, size = self.outputs.shape
+        moved = self.outputs.reshape(n, n_rows, places * size).mT @ U
+        return moved.reshape(n * places, size * U.shape[2])
+
+    def _rows(self, moved, n_columns):
+        """Rows that follow when the layer's outputs move, the reverse of `_moved`."""
+        n, n_rows, places, size = self.outputs.shape
+        moved = moved.reshape(n, places * size, n_columns)
+        return self.outputs.reshape(n, n_rows, places * size) @ moved
+
+
 @dataclass(frozen=True)
-class FactoredBlock:
+class FactoredBlock(_BlockOfPlaces):
     """A layer that multiplies its inputs by a matrix, at one place or several.
 
     Row r of record n is ``sum_l inputs[n, l, :, None] * outputs[n, r, l, None, :]``.
@@ -30,26 +61,19 @@ class FactoredBlock:
 
     def forward(self, V):
         n, places, size = self.inputs.shape
-        moved = self.inputs.reshape(n * places, size) @ V.reshape(size, -1)
-        moved = moved.reshape(n, -1, V.shape[1])
-        return self.outputs.reshape(n, self.outputs.shape[1], -1) @ moved
+        inputs = self.inputs.reshape(n * places, size)
+        n_columns = V.shape[1]
+        V = V.reshape(size, self.outputs.shape[3] * n_columns)
+        return self._rows(inputs @ V, n_columns)
 
     def backward(self, U):
         n, places, size = self.inputs.shape
-        moved = self.outputs.reshape(n, self.outputs.shape[1], -1).mT @ U
-        moved = moved.reshape(n * places, -1)
-        return (self.inputs.reshape(n * places, size).mT @ moved).reshape(
-            -1, U.shape[2]
-        )
+        moved = self.inputs.reshape(n * places, size).mT @ self._moved(U)
+        return moved.reshape(size * self.outputs.shape[3], U.shape[2])
 
     def rows(self):
         """Return the Jacobian itself, of shape (n_records, n_rows, size)."""
         return (self.inputs.mT.unsqueeze(1) @ self.outputs).flatten(2)
-
-    def weigh(self, roots):
-        """Combine the rows of each record by ``roots`` (n_records, n_rows, n_new)."""
-        outputs = torch.einsum("nmr,nmlo->nrlo", roots, self.outputs)
-        return replace(self, outputs=outputs)
 
     def cheapest(self):
         """Return the form with the fewest operations a product."""
@@ -58,16 +82,6 @@ class FactoredBlock:
         if n_rows * size <= places * (size + n_rows):
             return DenseBlock(self.rows())
         return self
-
-    @property
-    def shape(self):
-        """Number of records, and of rows of each."""
-        return self.outputs.shape[:2]
-
-    @property
-    def width(self):
-        """How many numbers a product holds for each of its columns."""
-        return self.outputs[:, 0].numel()
 
     @property
     def operations(self):
@@ -80,7 +94,7 @@ class FactoredBlock:
 
 
 @dataclass(frozen=True)
-class LookupBlock:
+class LookupBlock(_BlockOfPlaces):
     """A layer that looks up rows of a table, as an embedding does.
 
     Attributes
@@ -97,16 +111,15 @@ class LookupBlock:
     n_tokens: int
 
     def forward(self, V):
-        n, n_rows = self.outputs.shape[:2]
-        found = V.reshape(self.n_tokens, -1)[self.tokens]
-        return self.outputs.reshape(n, n_rows, -1) @ found.reshape(n, -1, V.shape[1])
+        n_columns = V.shape[1]
+        V = V.reshape(self.n_tokens, self.outputs.shape[3] * n_columns)
+        return self._rows(V[self.tokens], n_columns)
 
     def backward(self, U):
-        n, n_rows, places, size = self.outputs.shape
-        moved = self.outputs.reshape(n, n_rows, -1).mT @ U
+        size = self.outputs.shape[3]
         table = U.new_zeros(self.n_tokens, size * U.shape[2])
-        table.index_add_(0, self.tokens.flatten(), moved.reshape(n * places, -1))
-        return table.reshape(-1, U.shape[2])
+        table.index_add_(0, self.tokens.flatten(), self._moved(U))
+        return table.reshape(self.n_tokens * size, U.shape[2])
 
     def rows(self):
         """Return the Jacobian itself, of shape (n_records, n_rows, size)."""
@@ -115,24 +128,9 @@ class LookupBlock:
         index = self.tokens[:, None, :, None].expand(n, n_rows, places, size)
         return tables.scatter_add_(2, index, self.outputs).flatten(2)
 
-    def weigh(self, roots):
-        """Combine the rows of each record by ``roots`` (n_records, n_rows, n_new)."""
-        outputs = torch.einsum("nmr,nmlo->nrlo", roots, self.outputs)
-        return replace(self, outputs=outputs)
-
     def cheapest(self):
         """Return the form with the fewest operations a product."""
         return self
-
-    @property
-    def shape(self):
-        """Number of records, and of rows of each."""
-        return self.outputs.shape[:2]
-
-    @property
-    def width(self):
-        """How many numbers a product holds for each of its columns."""
-        return self.outputs[:, 0].numel()
 
     @property
     def operations(self):

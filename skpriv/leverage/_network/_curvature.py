@@ -28,7 +28,14 @@ class GaussNewton:
         Their weights in the loss.
     batch_size : int
         Number of records in a chunk.
+
+    Attributes
+    ----------
+    positive : bool
+        Whether no curvature can be negative.
     """
+
+    positive = True
 
     def __init__(self, network, jacobians, X, codes, weights, batch_size):
         self.network = network
@@ -157,6 +164,8 @@ class Hessian:
     gauss_newton : GaussNewton
         Of the same records and parameters.
     """
+
+    positive = False
 
     def __init__(self, gauss_newton):
         self.gauss_newton = gauss_newton

@@ -24,6 +24,8 @@ from skpriv.leverage._network._routes import (
     ConjugateGradientsRoute,
     DirectRoute,
     SketchRoute,
+    Systems,
+    precondition,
 )
 from skpriv.leverage._network._targets import read_targets
 from skpriv.leverage._terms import RecordTerms, SolverReport
@@ -163,35 +165,28 @@ class NetworkModel:
         return self.jacobians.flatten(tensors)
 
     def _make_route(self, gauss_newton, damping, options, rng, variance):
-        name = self.solver
         full = options.curvature == "hessian"
-        if name == "sketch":
+        half = self._half(options) if variance else None
+        if self.solver == "sketch":
             _check_sketch(full, bool(damping.any()))
         curvature = Hessian(gauss_newton) if full else gauss_newton
-        if name == "direct":
-            gradients = gauss_newton.gradients if variance else None
-            return DirectRoute(self._matrix(curvature), damping, gradients)
-        if name == "sketch":
-            return SketchRoute(
-                gauss_newton,
-                damping,
-                options.n_sketches,
-                rng,
-                variance,
-                options.tol,
-                options.max_iter,
-            )
-        n_columns = gauss_newton.X.shape[0] * self._n_directions
-        return ConjugateGradientsRoute(
-            curvature,
-            gauss_newton,
-            damping,
-            n_columns,
-            rng,
-            variance,
-            options.tol,
-            options.max_iter,
+        if self.solver == "direct":
+            matrix = self._matrix(curvature)
+            return DirectRoute(matrix, damping, half, gauss_newton.gradients)
+        n_columns = options.n_sketches
+        if self.solver == "cg":
+            n_columns = gauss_newton.X.shape[0] * self._n_directions
+        preconditioner = precondition(gauss_newton, damping, n_columns, rng)
+        systems = Systems(
+            curvature, damping, preconditioner, options.tol, options.max_iter
         )
+        if self.solver == "sketch":
+            return SketchRoute(gauss_newton, systems, options.n_sketches, rng, half)
+        return ConjugateGradientsRoute(gauss_newton, systems, half)
+
+    def _half(self, options):
+        """How many times the damping counts in half of the data, next to all losses."""
+        return self.network.decay_of_half if options.damping == "auto" else 1.0
 
     def _matrix(self, curvature):
         """Return the curvature as a matrix, in closed form for a linear head."""

@@ -31,6 +31,9 @@ class Network:
     trainable : frozenset of str
         Names of the parameters that were trained.
     device : torch.device
+    decay_of_half : float, default=1
+        How many times larger λ is, next to the mean loss, when half of the records are
+        trained on: 2 where it does not depend on their number next to the sum.
     """
 
     module: torch.nn.Module
@@ -38,6 +41,7 @@ class Network:
     weight_decay: dict
     trainable: frozenset
     device: torch.device
+    decay_of_half: float = 1.0
 
     def inputs(self, X):
         """Return rows as the module takes them.
@@ -82,15 +86,36 @@ class Network:
             Of these or more records.
         """
         with torch.no_grad():
-            outputs = self.module(inputs)
-            fewer = self.module(inputs[:2])
+            # Copies, lest a module writes on them.
+            outputs = self.module(inputs.clone())
+            if not isinstance(outputs, torch.Tensor):
+                raise TypeError(
+                    f"estimator's network returns a {type(outputs).__name__}; it wants "
+                    "one tensor."
+                )
+            alone = self._outputs_alone(inputs)
         self.loss.check(outputs, codes)
-        if not torch.allclose(outputs[:2], fewer, rtol=1e-6, atol=1e-9, equal_nan=True):
+        if outputs.isnan().any() or self._has_nan():
+            raise ValueError(
+                "estimator's network has parameters or outputs that are NaN: its "
+                "training has diverged."
+            )
+        if alone is None or not torch.allclose(alone, outputs, rtol=1e-6, atol=1e-9):
             raise ValueError(
                 "estimator's network gives a record other outputs in another batch; "
                 "every record wants outputs of its own (batch norms want "
                 "track_running_stats=True)."
             )
+
+    def _outputs_alone(self, inputs):
+        """Return the outputs of records in batches of one; None if there are none."""
+        try:
+            return torch.cat([self.module(x[None].clone()) for x in inputs])
+        except (RuntimeError, ValueError):
+            return None
+
+    def _has_nan(self):
+        return any(p.isnan().any() for p in self.module.parameters())
 
 
 def check_network(model):
@@ -143,12 +168,12 @@ def rows_for(model, X):
         raise TypeError(
             f"X is a {type(X).__name__} of several inputs; a network wants one array."
         )
-    X = check_array(X, dtype=None, allow_nd=True)
+    X = check_array(X, dtype=None, allow_nd=True, input_name="X")
     # torch warns of arrays that may not be written to, such as those of a frame.
     X = X if X.flags.writeable else X.copy()
     if X.dtype.kind in "biu" and _skorch.embeds(model):
         return X.astype(np.int64)
-    return check_array(X, dtype=_skorch.net_dtype(model), allow_nd=True)
+    return check_array(X, dtype=_skorch.net_dtype(model), allow_nd=True, input_name="X")
 
 
 def read_network(model, n_records, device="auto", *, sample_weight=None):
@@ -205,6 +230,7 @@ def _read_perceptron(mlp, n_records, device, sample_weight):
         weight_decay={name: decay * name.endswith("weight") for name in names},
         trainable=frozenset(names),
         device=device,
+        decay_of_half=2.0 if mlp.solver == "lbfgs" else 1.0,
     )
 
 

@@ -67,8 +67,11 @@ class DirectRoute:
         Curvature of the losses.
     damping : Tensor of shape (n_parameters,)
         Penalty next to their sum.
-    gradients : callable or None
-        Yields chunks of the training records' gradients, if confidence is asked for.
+    half : float or None
+        How many times the damping counts in half of the data, next to all losses; None:
+        confidence is not asked for.
+    gradients : callable
+        Yields chunks of the training records' gradients.
 
     Raises
     ------
@@ -76,17 +79,17 @@ class DirectRoute:
         If the curvature is not positive.
     """
 
-    def __init__(self, H, damping, gradients=None):
+    def __init__(self, H, damping, half, gradients):
         self._like = damping
         diagonal = np.diag(damping.cpu().numpy())
         self._inverse = inverse_root(H + diagonal)
         self._root = self._tensor(self._inverse.W)
         self._half_root = self._sandwich = None
-        if gradients is not None:
+        if half is not None:
             G = sum(g.T @ g for g in gradients())
-            half = inverse_root(H + 2 * diagonal)
-            self._half_root = self._tensor(half.W)
-            inverse = self._tensor(half.inverse())
+            inverse_of_half = inverse_root(H + half * diagonal)
+            self._half_root = self._tensor(inverse_of_half.W)
+            inverse = self._tensor(inverse_of_half.inverse())
             self._sandwich = inverse @ G @ inverse
 
     def _tensor(self, array):
@@ -114,58 +117,74 @@ class DirectRoute:
         return (share > 1e-6).reshape(len(A), -1).any(axis=1)
 
 
+def precondition(gauss_newton, damping, n_columns, random_state):
+    """Approximate a curvature, as far as it pays for so many systems.
+
+    Parameters
+    ----------
+    gauss_newton : GaussNewton
+    damping : Tensor of shape (n_parameters,)
+    n_columns : int
+        About how many systems there are to solve.
+    random_state : numpy.random.Generator
+
+    Returns
+    -------
+    preconditioner : NystromPreconditioner or None
+    """
+    size = len(damping)
+    rank = min(_RANK, size // 4, 16 * n_columns)
+    if rank == 0:
+        return None
+    generator = torch.Generator().manual_seed(int(random_state.integers(2**31)))
+    return nystrom(
+        gauss_newton,
+        size,
+        rank,
+        generator,
+        dtype=damping.dtype,
+        device=damping.device,
+    )
+
+
 class Systems:
     """Linear systems in the damped curvature, solved by conjugate gradients.
 
     Parameters
     ----------
     curvature : GaussNewton or Hessian
-    gauss_newton : GaussNewton
-        What the preconditioner approximates.
     damping : Tensor of shape (n_parameters,)
         Penalty next to the sum of losses.
-    n_columns : int
-        About how many systems there are to solve.
-    random_state : numpy.random.Generator
+    preconditioner : NystromPreconditioner or None
     tol : float
         Largest relative residual.
     max_iter : int
     """
 
-    def __init__(
-        self, curvature, gauss_newton, damping, n_columns, random_state, tol, max_iter
-    ):
+    def __init__(self, curvature, damping, preconditioner, tol, max_iter):
         self._curvature = curvature
-        self._damping = damping
+        self.damping = damping
+        self._preconditioner = preconditioner
         self._tol, self._max_iter = tol, max_iter
-        size = len(damping)
-        rank = min(_RANK, size // 4, 16 * n_columns)
-        self._preconditioner = None
-        if rank > 0:
-            generator = torch.Generator().manual_seed(int(random_state.integers(2**31)))
-            self._preconditioner = nystrom(
-                gauss_newton,
-                size,
-                rank,
-                generator,
-                dtype=damping.dtype,
-                device=damping.device,
-            )
 
     def solve(self, B, times=1):
         """Solve for the columns of B, the damping taken so many times."""
-        damping = times * self._damping
+        damping = times * self.damping
         precondition = None
         if self._preconditioner is not None:
             mean = float(damping.mean())
             precondition = partial(self._preconditioner.solve, damping=mean)
-        return conjugate_gradients(
+        solution = conjugate_gradients(
             lambda V: self._curvature(V) + damping[:, None] * V,
             B,
             precondition=precondition,
             tol=self._tol,
             max_iter=self._max_iter,
         )
+        if self._curvature.positive:
+            # What seems negative is the rounding of a residual that cannot be reached.
+            solution.negative_curvature[:] = False
+        return solution
 
 
 class SketchRoute:
@@ -176,37 +195,25 @@ class SketchRoute:
     Parameters
     ----------
     gauss_newton : GaussNewton
-    damping : Tensor of shape (n_parameters,)
-        Penalty next to the sum of losses.
+    systems : Systems
     n_sketches : int
         Number of columns; the relative error of a score is about √(2 / n_sketches).
     random_state : numpy.random.Generator
-    confidence : bool
-        Whether confidence is asked for.
-    tol : float
-    max_iter : int
+    half : float or None
+        How many times the damping counts in half of the data, next to all losses; None:
+        confidence is not asked for.
     """
 
-    def __init__(
-        self, gauss_newton, damping, n_sketches, random_state, confidence, tol, max_iter
-    ):
+    def __init__(self, gauss_newton, systems, n_sketches, random_state, half):
         self._random_state = random_state
         self._n_sketches = n_sketches
-        systems = Systems(
-            gauss_newton,
-            gauss_newton,
-            damping,
-            n_sketches,
-            random_state,
-            tol,
-            max_iter,
-        )
+        damping = systems.damping
         A = gauss_newton.transpose(self._signs)
         D = damping.sqrt()[:, None] * self._signs(len(damping), 1)[:, 0].to(damping)
         solutions = [systems.solve(A + D)]
-        if confidence:
+        if half is not None:
             G = gauss_newton.gradient_transpose(self._signs)
-            solutions += [systems.solve(B, times=2) for B in (A + 2**0.5 * D, G)]
+            solutions += [systems.solve(B, half) for B in (A + half**0.5 * D, G)]
         self._roots = [solution.X for solution in solutions]
         self._dead = self._direction_without_curvature(damping)
         self._residual = max(float(s.residuals.max()) for s in solutions)
@@ -263,35 +270,17 @@ class ConjugateGradientsRoute:
 
     Parameters
     ----------
-    curvature : GaussNewton or Hessian
     gauss_newton : GaussNewton
-    damping : Tensor of shape (n_parameters,)
-        Penalty next to the sum of losses.
-    n_columns : int
-        About how many systems there will be.
-    random_state : numpy.random.Generator
-    confidence : bool
-        Whether confidence is asked for.
-    tol : float
-    max_iter : int
+    systems : Systems
+    half : float or None
+        How many times the damping counts in half of the data, next to all losses; None:
+        confidence is not asked for.
     """
 
-    def __init__(
-        self,
-        curvature,
-        gauss_newton,
-        damping,
-        n_columns,
-        random_state,
-        confidence,
-        tol,
-        max_iter,
-    ):
+    def __init__(self, gauss_newton, systems, half):
         self._gauss_newton = gauss_newton
-        self._confidence = confidence
-        self._systems = Systems(
-            curvature, gauss_newton, damping, n_columns, random_state, tol, max_iter
-        )
+        self._systems = systems
+        self._half = half
 
     def release(self):
         """Let go of what was kept of the training records."""
@@ -307,9 +296,9 @@ class ConjugateGradientsRoute:
         X = solved[0].X.T.reshape(n, -1, size)
         K = basis @ (basis.T @ J) @ X.mT @ basis.T
         shift = variance = None
-        if self._confidence:
+        if self._half is not None:
             B = (J * confidence[:, :, None]).sum(dim=1).T
-            solved.append(self._systems.solve(B, times=2))
+            solved.append(self._systems.solve(B, self._half))
             X = solved[1].X
             pulled = (J * residuals[:, :, None]).sum(dim=1)
             shift = (pulled * X.T).sum(dim=1)

@@ -200,4 +200,4 @@ def _given_classes(model):
 def _fitted_classes(model):
     """Labels that a net saw, which skorch does not always know."""
     classes = np.asarray(getattr(model, "classes_", []))
-    return classes if classes.dtype.kind in "iu" else []
+    return classes if classes.dtype.kind in "iu" else np.empty(0, dtype=np.int64)

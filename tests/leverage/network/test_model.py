@@ -8,6 +8,7 @@ import pytest
 import torch
 from modules import NETS, naive_rows, net_and_inputs
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import norm
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
@@ -114,11 +115,8 @@ ONE_LAYER = (
 )
 
 
-@pytest.mark.parametrize(
-    ("name", "score"),
-    [(name, score) for name in ONE_LAYER for score in SCORES[:2]]
-    + [(name, "attack_power") for name in ONE_LAYER[:3]],
-)
+@pytest.mark.parametrize("score", SCORES[:2])
+@pytest.mark.parametrize("name", ONE_LAYER)
 def test_one_layer_is_the_linear_model(iris, name, score):
     X, y, linear, net = one_layer_cases(iris)[name]
     expected = GLSScorer(FrozenEstimator(linear), score=score)
@@ -225,6 +223,46 @@ def test_solvers_agree_with_dense_matrices(name, layers):
     assert iterated.converged_.all()
     scorer.set_params(score="self_influence")
     assert_allclose(scorer.fit(X, y).scores_, influence, rtol=1e-6)
+
+
+def dense_attack_power(net, X, y, names, damping):
+    """Success that the first-order change of confidence foretells, by matrices."""
+    network = read_network(net, len(X))
+    inputs, codes = network.inputs(X), network.codes(y)
+    jacobians = Jacobians(network.module, names, network.loss.logits, inputs[:3])
+    logits = network.loss.logits(network.module(inputs))
+    J = naive_rows(network.module, jacobians, inputs)
+    own = torch.nn.functional.one_hot(codes, logits.shape[1]) - logits.softmax(dim=1)
+    H = torch.einsum("ncp,ncd,ndq->pq", J, network.loss.hessian(logits), J)
+    # Half of the records, with the same decay next to their mean loss.
+    half = (H + len(X) * damping * torch.eye(len(H), dtype=torch.float64)) / 2
+    g = torch.einsum("ncp,nc->np", J, own)
+    moved = torch.linalg.solve(half, g.T)
+    gap = (g * moved.T).sum(dim=1)
+    # Each other record is in or out: a variance of a quarter.
+    pulls = (g @ moved).square()
+    variance = (pulls.sum(dim=0) - pulls.diagonal()) / 4
+    return norm.cdf(gap / variance.sqrt() / 2)
+
+
+@pytest.mark.parametrize("name", ["linear", "convolutions", "tied"])
+def test_attack_power_is_the_gap_over_the_noise(name):
+    net, X, y = problem(name, 20)
+    scorer = GLSScorer(
+        FrozenEstimator(net), score="attack_power", layers="all", damping=0.1, tol=1e-9
+    )
+    direct = scorer.set_params(solver="direct").fit(X, y)
+    layers = direct._model.jacobians.layers
+    names = [name for layer in layers for name in layer.names]
+    expected = dense_attack_power(net, X, y, names, 0.1)
+    assert_allclose(direct.scores_, expected, rtol=1e-7)
+    assert_allclose(
+        scorer.set_params(solver="cg").fit(X, y).scores_, expected, rtol=1e-6
+    )
+    sketch = scorer.set_params(solver="sketch", n_sketches=8192, random_state=0)
+    # The record's own share is taken out of a variance that is a sketch, too.
+    assert_allclose(sketch.fit(X, y).scores_, expected, atol=0.05)
+    assert np.median(np.abs(sketch.scores_ - expected)) < 0.01
 
 
 @pytest.mark.parametrize("name", ["convolutions", "embeddings", "tied"])
@@ -589,6 +627,10 @@ def test_perceptrons_are_scored_as_networks(iris, layers):
         expected = GLSScorer(head).fit(hidden, y)
         # The perceptron's own optimiser stops earlier.
         assert_allclose(found.scores_, expected.scores_, rtol=2e-3)
+        # Its penalty stands next to the sum of losses, as that of the linear model.
+        found.set_params(score="attack_power").fit(X, y)
+        expected.set_params(score="attack_power").fit(hidden, y)
+        assert_allclose(found.scores_, expected.scores_, rtol=2e-3)
     else:
         assert found.effective_parameters_ > 8
     assert np.isfinite(found.scores_).all()
@@ -632,6 +674,59 @@ def test_nothing_of_the_training_records_jacobians_is_kept():
         size = scorer._model.jacobians.size
         # The net, the rows, and one preconditioner or root.
         assert len(pickle.dumps(scorer._model)) < 8 * size * (size / 4 + 20)
+
+
+@pytest.mark.parametrize("solver", ["direct", "cg"])
+def test_a_network_that_is_certain_of_everything_gives_no_score(solver):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 5)), np.arange(30) % 3
+    layer = nn.Linear(5, 3).double()
+    with torch.no_grad():
+        layer.weight *= 1e6
+    net = initialized(NeuralNetClassifier, layer, nn.CrossEntropyLoss)
+    with pytest.warns(ConvergenceWarning, match="30 of 30 records have no score"):
+        scorer = GLSScorer(FrozenEstimator(net), solver=solver).fit(X, y)
+    assert np.isnan(scorer.scores_).all()
+
+
+def test_a_network_that_diverged_is_named():
+    net, X, y = problem("volumes")
+    with torch.no_grad():
+        next(net.module_.parameters()).fill_(torch.nan)
+    with pytest.raises(ValueError, match="its training has diverged"):
+        GLSScorer(FrozenEstimator(net)).fit(X, y)
+
+
+class Scaled(nn.Module):
+    """Scales records by the largest of them."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(5, 5)
+        self.out = nn.Linear(5, 3)
+
+    def forward(self, x):
+        x = self.inner(x)
+        return self.out(x / x.abs().max())
+
+
+@pytest.mark.parametrize("n_records", [2, 3, 30])
+def test_scaling_by_other_records_is_refused(n_records):
+    torch.manual_seed(0)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 5))[:n_records], np.arange(30)[:n_records] % 3
+    module = Scaled().double()
+    net = initialized(NeuralNetClassifier, module, nn.CrossEntropyLoss)
+    for order in range(3):
+        with pytest.raises(ValueError, match="wants outputs of its own"):
+            GLSScorer(FrozenEstimator(net)).fit(np.roll(X, order, axis=0), y)
+
+
+def test_several_outputs_are_refused():
+    net, X, y = problem("volumes")
+    net.module_.register_forward_hook(lambda module, x, out: (out, out))
+    with pytest.raises(TypeError, match="returns a tuple; it wants one tensor"):
+        GLSScorer(FrozenEstimator(net)).fit(X, y)
 
 
 def test_a_sketch_without_damping_is_refused():
