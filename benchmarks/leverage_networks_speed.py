@@ -36,7 +36,11 @@ from skpriv.leverage._network._curvature import GaussNewton
 from skpriv.leverage._network._jacobians import Jacobians
 from skpriv.leverage._network._layers import select_parameters
 from skpriv.leverage._network._reading import read_network
-from skpriv.leverage._network._routes import ConjugateGradientsRoute
+from skpriv.leverage._network._routes import (
+    ConjugateGradientsRoute,
+    Systems,
+    precondition,
+)
 from skpriv.leverage._network._solvers import conjugate_gradients, nystrom
 
 DAMPING = 5e-4
@@ -107,17 +111,16 @@ def sketched(problem):
 def one_by_one(problem):
     """Seconds of conjugate gradients for all records: once, and for each record."""
     loss = problem.network.loss
-    route, once = timed(
-        ConjugateGradientsRoute,
-        problem.curvature,
+    n_columns = RECORDS * loss.basis(10).shape[1]
+    made, once = timed(
+        precondition,
         problem.curvature,
         problem.damping,
-        RECORDS * loss.basis(10).shape[1],
+        n_columns,
         np.random.default_rng(0),
-        False,
-        TOL,
-        1000,
     )
+    systems = Systems(problem.curvature, problem.damping, made, TOL, 1000)
+    route = ConjugateGradientsRoute(problem.curvature, systems, None)
     records = problem.some_records(RECORDS)
     logits, blocks = problem.blocks(records)
     answers, each = timed(route.answer, blocks, loss, logits, None, None)
@@ -236,8 +239,7 @@ def products(options, n_vectors=32, repeats=3):
 def block(options, n_alone=6):
     problem = Problem(options)
     B = problem.right_hand_sides(problem.some_records(RECORDS))
-    precondition = problem.preconditioner()
-    solve = {"precondition": precondition, "tol": TOL}
+    solve = {"precondition": problem.preconditioner(), "tol": TOL}
     together, seconds = timed(conjugate_gradients, problem.damped, B, **solve)
     chosen = np.random.default_rng(1).permutation(B.shape[1])[:n_alone]
     alone = [
@@ -258,9 +260,9 @@ def preconditioner(options):
     problem = Problem(options)
     B = problem.right_hand_sides(problem.some_records(RECORDS))
     plain, plain_seconds = timed(conjugate_gradients, problem.damped, B, tol=TOL)
-    precondition, making = timed(problem.preconditioner)
+    inverse, making = timed(problem.preconditioner)
     helped, seconds = timed(
-        conjugate_gradients, problem.damped, B, tol=TOL, precondition=precondition
+        conjugate_gradients, problem.damped, B, tol=TOL, precondition=inverse
     )
     iterations = {
         name: {

@@ -17,20 +17,34 @@ from skpriv.leverage._softmax import centred_trace, curvature_trace
 class _Loss:
     """What the losses have in common.
 
+    With n records and m logits, outputs are what a module returns, of shape (n, m), or
+    (n,) for one logit; logits have shape (n, m); codes are the numbers of labels, of
+    shape (n,) and dtype int64, or targets, of shape (n, m). Tensors are float64. Each
+    loss has the methods
+
+    - ``check(outputs, codes)``: raise a ValueError unless they belong together;
+    - ``logits(outputs)``;
+    - ``weights(codes)``: (n,), the weight of each record in the sum of losses;
+    - ``loss(logits, codes)``: (n,), without weights, differentiable in the logits;
+    - ``residuals(logits, codes)``: (n, m), minus its gradient in the logits;
+    - ``hessian(logits)``: (n, m, m), its Hessian Λ, and ``hessian_root(logits)``:
+      (n, m, r), L with L Lᵀ = Λ;
+    - ``confidence_gradient(logits, codes)``: (n, m), 1 - p_y times the gradient of
+      log p_y - log(1 - p_y), where there is such a probability;
+    - ``traces(logits, K)``: of K = J H⁻¹ Jᵀ, (n, m, m), two arrays of shape (n,): how a
+      record's prediction, and its logits, answer to its own label.
+
     Attributes
     ----------
     has_confidence : bool
         Whether the loss gives a probability to a label, and so a
         `confidence_gradient`.
-    averaged : bool
-        Whether a record's leverage is the mean over outputs rather than the sum.
     label_factor : float
         What multiplies the derivative of the gradient in the label: less than 1 where
         a label is smoothed.
     """
 
     has_confidence = False
-    averaged = False
     label_factor = 1.0
 
     def total(self, codes, sample_weight):
@@ -96,46 +110,18 @@ class SoftmaxLoss(_Loss):
         return torch.from_numpy(helmert(n_logits).T.copy())
 
     def traces(self, logits, K):
-        """Return how a prediction, and its logits, answer to its own label.
-
-        Parameters
-        ----------
-        logits : tensor of shape (n, m)
-        K : tensor of shape (n, m, m)
-            J H⁻¹ Jᵀ of each record.
-
-        Returns
-        -------
-        on_prediction, on_logits : ndarray of shape (n,)
-            Traces over the classes; logits count relative to their mean.
-        """
+        """Return how a prediction, and its logits, answer to its own label."""
         proba, K = logits.softmax(dim=1).cpu().numpy(), K.cpu().numpy()
         return curvature_trace(proba, K), centred_trace(K)
 
     def logits(self, outputs):
-        """Return the logits that a module's outputs stand for.
-
-        Parameters
-        ----------
-        outputs : tensor of shape (n, m)
-
-        Returns
-        -------
-        logits : tensor of shape (n, m)
-        """
+        """Return the logits that a module's outputs stand for."""
         if self.log_eps is None:
             return outputs
         return torch.log(outputs + self.log_eps)
 
     def check(self, outputs, codes):
-        """Raise a ValueError unless outputs and labels belong together.
-
-        Parameters
-        ----------
-        outputs : tensor
-            Of the module, before `logits`.
-        codes : tensor of shape (n,)
-        """
+        """Raise a ValueError unless outputs and labels belong together."""
         if outputs.ndim != 2 or outputs.shape[1] < 2:
             raise ValueError(
                 "the network has outputs of shape "
@@ -159,47 +145,19 @@ class SoftmaxLoss(_Loss):
             )
 
     def weights(self, codes):
-        """Return the weight of each record in the sum of losses.
-
-        Parameters
-        ----------
-        codes : tensor of shape (n,), dtype int64
-
-        Returns
-        -------
-        weights : tensor of shape (n,), dtype float64
-        """
+        """Return the weight of each record in the sum of losses."""
         if self.class_weight is None:
             return torch.ones(len(codes), dtype=torch.float64, device=codes.device)
         return self.class_weight[codes]
 
     def loss(self, logits, codes):
-        """Return the unweighted loss of each record, differentiable in the logits.
-
-        Parameters
-        ----------
-        logits : tensor of shape (n, m)
-        codes : tensor of shape (n,), dtype int64
-
-        Returns
-        -------
-        losses : tensor of shape (n,)
-        """
+        """Return the unweighted loss of each record, differentiable in the logits."""
         return functional.cross_entropy(
             logits, codes, reduction="none", label_smoothing=self.label_smoothing
         )
 
     def hessian(self, logits):
-        """Return Λ = diag(p) - p pᵀ, the unweighted loss's Hessian in the logits.
-
-        Parameters
-        ----------
-        logits : tensor of shape (n, m)
-
-        Returns
-        -------
-        hessian : tensor of shape (n, m, m)
-        """
+        """Return Λ = diag(p) - p pᵀ, the unweighted loss's Hessian in the logits."""
         p = logits.softmax(dim=1)
         hessian = -p[:, :, None] * p[:, None, :]
         hessian.diagonal(dim1=1, dim2=2).copy_(p * others(p))
@@ -232,17 +190,7 @@ class SoftmaxLoss(_Loss):
         return (diagonal - ratios.tril(-1)) * column[:, None, :]
 
     def residuals(self, logits, codes):
-        """Return minus the gradient of the unweighted loss in the logits.
-
-        Parameters
-        ----------
-        logits : tensor of shape (n, m)
-        codes : tensor of shape (n,), dtype int64
-
-        Returns
-        -------
-        residuals : tensor of shape (n, m)
-        """
+        """Return minus the gradient of the unweighted loss in the logits."""
         n_classes = logits.shape[1]
         # What smoothing adds to the label, e_y - p being what it is without.
         spread = functional.one_hot(codes, n_classes).to(logits.dtype)
@@ -250,18 +198,7 @@ class SoftmaxLoss(_Loss):
         return self.confidence_gradient(logits, codes) + spread
 
     def confidence_gradient(self, logits, codes):
-        """Return (1 - p_y) times the gradient of log p_y - log(1 - p_y).
-
-        Parameters
-        ----------
-        logits : tensor of shape (n, m)
-        codes : tensor of shape (n,), dtype int64
-
-        Returns
-        -------
-        gradient : tensor of shape (n, m)
-            e_y - p.
-        """
+        """Return (1 - p_y) times the gradient of log p_y - log(1 - p_y)."""
         p = logits.softmax(dim=1)
         own = functional.one_hot(codes, logits.shape[1]).bool()
         return torch.where(own, others(p), -p)
@@ -298,31 +235,11 @@ class LogisticLoss(_Loss):
             )
 
     def weights(self, codes):
-        """Return the weight of each record in the sum of losses.
-
-        Parameters
-        ----------
-        codes : tensor of shape (n,)
-            0 or 1.
-
-        Returns
-        -------
-        weights : tensor of shape (n,), dtype float64
-        """
+        """Return the weight of each record in the sum of losses."""
         return 1 + (self.pos_weight - 1) * codes.to(torch.float64)
 
     def loss(self, logits, codes):
-        """Return the unweighted loss of each record, differentiable in the logits.
-
-        Parameters
-        ----------
-        logits : tensor of shape (n, 1)
-        codes : tensor of shape (n,)
-
-        Returns
-        -------
-        losses : tensor of shape (n,)
-        """
+        """Return the unweighted loss of each record, differentiable in the logits."""
         return functional.binary_cross_entropy_with_logits(
             logits[:, 0], codes.to(logits.dtype), reduction="none"
         )
@@ -342,32 +259,12 @@ class LogisticLoss(_Loss):
         return self.hessian(logits).sqrt()
 
     def residuals(self, logits, codes):
-        """Return minus the gradient of the unweighted loss: label less probability.
-
-        Parameters
-        ----------
-        logits : tensor of shape (n, 1)
-        codes : tensor of shape (n,)
-
-        Returns
-        -------
-        residuals : tensor of shape (n, 1)
-        """
+        """Return minus the gradient of the unweighted loss: label less probability."""
         positive = codes[:, None] > 0
         return torch.where(positive, (-logits).sigmoid(), -logits.sigmoid())
 
     def confidence_gradient(self, logits, codes):
-        """Return (1 - p_y) times the gradient of log p_y - log(1 - p_y).
-
-        Parameters
-        ----------
-        logits : tensor of shape (n, 1)
-        codes : tensor of shape (n,)
-
-        Returns
-        -------
-        gradient : tensor of shape (n, 1)
-        """
+        """Return (1 - p_y) times the gradient of log p_y - log(1 - p_y)."""
         return self.residuals(logits, codes)
 
 
@@ -387,8 +284,6 @@ class SquaredLoss(_Loss):
     over_outputs: str = "mean"
     weighted_mean: bool = False
 
-    averaged = True
-
     def logits(self, outputs):
         """Return outputs of shape (n,) or (n, m) in the latter."""
         return _as_columns(outputs)
@@ -406,17 +301,7 @@ class SquaredLoss(_Loss):
         return torch.ones(len(codes), dtype=torch.float64, device=codes.device)
 
     def loss(self, logits, codes):
-        """Return the unweighted loss of each record, differentiable in the outputs.
-
-        Parameters
-        ----------
-        logits, codes : tensor of shape (n, m)
-            Outputs, and targets.
-
-        Returns
-        -------
-        losses : tensor of shape (n,)
-        """
+        """Return the unweighted loss of each record, differentiable in the outputs."""
         return self._scale(logits) * ((logits - codes) ** 2).sum(dim=1)
 
     def traces(self, logits, K):
@@ -437,16 +322,7 @@ class SquaredLoss(_Loss):
         return ((2 * self._scale(logits)) ** 0.5 * eye).expand(n, m, m)
 
     def residuals(self, logits, codes):
-        """Return minus the gradient of the unweighted loss in the outputs.
-
-        Parameters
-        ----------
-        logits, codes : tensor of shape (n, m)
-
-        Returns
-        -------
-        residuals : tensor of shape (n, m)
-        """
+        """Return minus the gradient of the unweighted loss in the outputs."""
         return 2 * self._scale(logits) * (codes - logits)
 
     def _scale(self, logits):
