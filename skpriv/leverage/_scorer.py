@@ -155,8 +155,10 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
 
     Attack power compares, to first order, a record's confidence at models fitted on
     random halves of the data with it and without it: the gap of the means against the
-    standard deviation on either side. A half meets the whole penalty, and what the
-    record itself adds to the variance is not counted as noise.
+    standard deviation on either side. A half meets the whole penalty where that
+    stands next to the sum of losses; next to their mean, as a network's weight decay
+    does, it shrinks with the half. What the record itself adds to the variance is not
+    counted as noise.
 
     Multi-output least squares average the leverage over the outputs, so that it is the
     hat matrix's diagonal again.

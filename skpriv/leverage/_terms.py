@@ -48,8 +48,8 @@ class RecordTerms:
     shift : ndarray
         Half the first-order change of a record's confidence between a model fitted
         on a random half of the data with it and one without it, up to a factor. A
-        half meets the whole penalty: its Hessian is half of that of all records,
-        their penalty counted twice.
+        half meets the whole of a penalty next to the sum of losses: its Hessian is
+        half of that of all records, their penalty counted twice.
     variance : ndarray or None
         Variance of that confidence over random halves, up to the factor's square.
     step : ndarray
