@@ -1,6 +1,6 @@
 """Per-record privacy assessment: which training records a model exposes."""
 
-from importlib import import_module
+from skpriv.utils._lazy import attach
 
 __version__ = "0.1.0.dev0"
 
@@ -29,13 +29,5 @@ __all__ = [
     "__version__",
 ]
 
-
-def __getattr__(name):
-    # Imported on first use, so that `import skpriv` stays light.
-    if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__():
-    return sorted(set(globals()) | set(__all__))
+# Imported on first use, so that `import skpriv` stays light.
+__getattr__, __dir__ = attach(__name__, _HOME)

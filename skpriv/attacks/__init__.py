@@ -1,8 +1,15 @@
 """Membership inference: tell whether a record was in the training of a model."""
 
-from skpriv.attacks._leverage import LeverageAttack
-from skpriv.attacks._lira import LiRAAttack
-from skpriv.attacks._simple import LossAttack, RMIAAttack
-from skpriv.attacks._waka import WaKAAttack
+from skpriv.utils._lazy import attach
 
+_HOME = {
+    "LeverageAttack": "skpriv.attacks._leverage",
+    "LiRAAttack": "skpriv.attacks._lira",
+    "LossAttack": "skpriv.attacks._simple",
+    "RMIAAttack": "skpriv.attacks._simple",
+    "WaKAAttack": "skpriv.attacks._waka",
+}
 __all__ = ["LeverageAttack", "LiRAAttack", "LossAttack", "RMIAAttack", "WaKAAttack"]
+
+# Imported on first use, so that a worker which only trains shadows starts fast.
+__getattr__, __dir__ = attach(__name__, _HOME)

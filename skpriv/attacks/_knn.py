@@ -2,7 +2,7 @@
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
+from numba import njit, prange
 from scipy.stats import binom
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
@@ -13,7 +13,7 @@ _MISSED = 1e-9
 _MOST_PATTERNS = 100_000
 
 
-@njit(cache=True)
+@njit(cache=True, parallel=True)
 def nearest_member_votes(neighbors, members, y, n_neighbors, counts):
     """Count the votes of the k nearest neighbours that are in a subset.
 
@@ -36,7 +36,7 @@ def nearest_member_votes(neighbors, members, y, n_neighbors, counts):
     """
     counts[:] = 0
     n_votes = np.zeros(neighbors.shape[0], dtype=np.intp)
-    for row in range(neighbors.shape[0]):
+    for row in prange(neighbors.shape[0]):
         found = 0
         for record in neighbors[row]:
             # Added up, not branched on: membership is a coin toss, which no processor

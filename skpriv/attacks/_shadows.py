@@ -291,6 +291,9 @@ def train_shadows(
     shadow, signals, saturated, model
         As returned by `train_shadow`, in any order.
     """
+    check_untrained(estimator)
+    # What a target has learnt would travel to the workers with every shadow.
+    estimator = clone(estimator)
     parallel = Parallel(n_jobs=n_jobs, return_as=_return_as(n_jobs))
     yield from parallel(
         delayed(train_shadow)(
