@@ -1,22 +1,35 @@
+"""The README and the user guide say what is so."""
+
 import doctest
 import re
 from pathlib import Path
+
+import pytest
 
 from skpriv.cli import main
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = {"README.md": README} | {
+    f"docs/user_guide/{name}.md": (
+        ROOT / "docs" / "user_guide" / f"{name}.md"
+    ).read_text(encoding="utf-8")
+    for name in ("attacks", "leverage", "neighbors")
+}
 
 
-def blocks(language):
-    found = re.findall(rf"^```{language}\n(.*?)^```$", README, flags=re.M | re.S)
+def blocks(language, text=README):
+    found = re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.M | re.S)
     assert found
     return found
 
 
-def test_examples_print_what_the_readme_says():
-    source = "\n".join(block for block in blocks("python") if ">>>" in block)
-    examples = doctest.DocTestParser().get_doctest(source, {}, "README.md", None, 0)
+@pytest.mark.parametrize("page", PAGES)
+def test_examples_print_what_the_page_says(page):
+    source = "\n".join(
+        block for block in blocks("python", PAGES[page]) if ">>>" in block
+    )
+    examples = doctest.DocTestParser().get_doctest(source, {}, page, None, 0)
     assert len(examples.examples) > 3
     told = []
     result = doctest.DocTestRunner().run(examples, out=told.append)
