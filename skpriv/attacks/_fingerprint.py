@@ -2,9 +2,10 @@
 
 import re
 import zlib
+from functools import partial
 from itertools import pairwise
 from pickle import PicklingError
-from types import BuiltinFunctionType, CodeType, FunctionType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
 
 import joblib
 import numpy as np
@@ -58,15 +59,15 @@ def _describe(name, value):
     if isinstance(value, (bool, int, float, str, type(None))):
         return repr(value)
     if isinstance(value, type):
-        return f"{value.__module__}.{value.__qualname__}"
+        body = "" if hasattr(value, "get_params") else _hash_of_body(value)
+        return f"{value.__module__}.{value.__qualname__}{body}"
     if hasattr(value, "get_params") and not isinstance(value, FrozenEstimator):
         # Its parameters have entries of their own.
         return _describe(name, type(value))
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(_describe(name, item) for item in value)}]"
     try:
-        body = joblib.hash(_describe_body(value)) if hasattr(value, "__code__") else ""
-        return f"{type(value).__name__} {joblib.hash(value)}{body}"
+        return f"{type(value).__name__} {joblib.hash(value)}{_hash_of_body(value)}"
     except (PicklingError, AttributeError, TypeError) as error:
         raise ValueError(
             f"cache_dir needs {name} to be picklable, to tell whether it changed; got "
@@ -74,13 +75,46 @@ def _describe(name, value):
         ) from error
 
 
-def _describe_body(function, seen=()):
-    """What a function does: its code, and the values bound to it and named in it."""
-    # A function may hold itself in its closure.
-    seen = (*seen, function.__code__)
+def _hash_of_body(value):
+    """Hash of what a callable or a class does, which its pickle does not tell."""
+    body = _describe_body(value, seen=set())
+    return f" {joblib.hash(body)}" if body else ""
+
+
+def _describe_body(value, seen):
+    """What a callable or a class does: its code, and what is bound to it.
+
+    Functions in `seen` have been described, and need not be again.
+    """
+    if isinstance(value, FunctionType):
+        return _describe_function(value, seen)
+    if isinstance(value, MethodType):
+        return _describe_function(value.__func__, seen)
+    if isinstance(value, partial):
+        bound = [*value.args, *value.keywords.values()]
+        return [
+            _describe_body(value.func, seen),
+            [_describe_bound(argument, seen) for argument in bound],
+        ]
+    if hasattr(value, "__wrapped__"):
+        return _describe_body(value.__wrapped__, seen)
+    if isinstance(value, type):
+        functions = {
+            k: v for k, v in vars(value).items() if isinstance(v, FunctionType)
+        }
+        return [
+            [name, _describe_bound(functions[name], seen)] for name in sorted(functions)
+        ]
+    return _describe_body(type(value), seen) if callable(value) else []
+
+
+def _describe_function(function, seen):
+    if function in seen:
+        return "seen"
+    seen.add(function)
     keywords = function.__kwdefaults__ or {}
     return [
-        _describe_code(function.__code__, function.__globals__),
+        _describe_code(function.__code__, function, seen),
         [_describe_bound(value, seen) for value in function.__defaults__ or ()],
         [[name, _describe_bound(keywords[name], seen)] for name in sorted(keywords)],
         [_describe_cell(cell, seen) for cell in function.__closure__ or ()],
@@ -98,17 +132,17 @@ def _describe_cell(cell, seen):
 def _describe_bound(value, seen):
     if isinstance(value, FunctionType):
         # A decorator hides the function that it holds from pickle.
-        return "seen" if value.__code__ in seen else _describe_body(value, seen)
+        return _describe_function(value, seen)
     try:
         return joblib.hash(value)
     except (PicklingError, AttributeError, TypeError):
         return f"{type(value).__module__}.{type(value).__qualname__}"
 
 
-def _describe_code(code, variables):
-    """Bytes, constants, names and simple globals, alike in every process."""
+def _describe_code(code, function, seen):
+    """Bytes, constants, names and what they stand for, alike in every process."""
     constants = [
-        _describe_code(value, variables)
+        _describe_code(value, function, seen)
         if isinstance(value, CodeType)
         # Their order is that of hashes of strings, which differ between processes.
         else sorted(map(repr, value))
@@ -116,13 +150,20 @@ def _describe_code(code, variables):
         else repr(value)
         for value in code.co_consts
     ]
-    names = [[name, _describe_global(variables.get(name))] for name in code.co_names]
+    names = [
+        [name, _describe_global(function.__globals__.get(name), function, seen)]
+        for name in code.co_names
+    ]
     return [code.co_code, constants, names]
 
 
-def _describe_global(value):
+def _describe_global(value, function, seen):
     if isinstance(value, (np.ufunc, BuiltinFunctionType)):
         return f"{getattr(value, '__module__', None)}.{value.__name__}"
+    helper = getattr(value, "__wrapped__", value)
+    if isinstance(helper, FunctionType) and helper.__module__ == function.__module__:
+        # What is written beside a function is edited with it; libraries are not.
+        return _describe_bound(helper, seen)
     return repr(value) if _is_simple(value) else ""
 
 

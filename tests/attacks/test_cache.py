@@ -125,6 +125,22 @@ def func(X):
 func = decorate(func, {power})
 """
 
+_HELPER = "def helper(X): return X * {}\ndef func(X): return helper(X)"
+_CACHED = "from functools import cache\n@cache\ndef func(n): return n * {}"
+_PARTIAL = (
+    "from functools import partial\n"
+    "def helper(X, n): return X * n * {}\n"
+    "func = partial(helper, n=2)"
+)
+_BOUND = (
+    "from functools import partial\n"
+    "def helper(X, f): return f(X)\n"
+    "def double(X): return X * {}\n"
+    "func = partial(helper, f=double)"
+)
+_CLASS = "class func:\n    def forward(self, X): return X * {}"
+_OBJECT = "class Scaler:\n    def __call__(self, X): return X * {}\nfunc = Scaler()"
+
 
 @pytest.mark.parametrize(
     ("before", "after"),
@@ -153,6 +169,10 @@ func = decorate(func, {power})
             _DECORATED.format(added=1, power=1),
             _DECORATED.format(added=2, power=1),
         ),
+        *[
+            (source.format(1), source.format(2))
+            for source in (_HELPER, _CACHED, _PARTIAL, _BOUND, _OBJECT, _CLASS)
+        ],
     ],
 )
 def test_an_edited_function_is_told_from_what_it_was(monkeypatch, before, after):
