@@ -89,14 +89,14 @@ def _measure(setup, run, args, threads, pipe):
     if threads:
         torch.set_num_threads(threads)
     state = setup(*args)
-    before = _peak_memory()
+    before = peak_memory()
     start = time.perf_counter()
     result = run(*state)
     seconds = time.perf_counter() - start
-    pipe.send((result, seconds, (_peak_memory() - before) / 2**20))
+    pipe.send((result, seconds, (peak_memory() - before) / 2**20))
 
 
-def _peak_memory():
+def peak_memory():
     """Bytes, of this process only; Linux tells them by name."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmHWM"):

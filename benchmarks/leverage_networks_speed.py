@@ -1,7 +1,7 @@
 """Time of a network's leverages, as ratios within one run, on MNIST.
 
     python benchmarks/leverage_networks_speed.py --data FOLDER [--rows 4000]
-        [sketch] [wide] [products] [block] [preconditioner]
+        [sketch] [wide] [products] [block] [preconditioner] [memory]
 
 FOLDER holds mnist10k.npz. All layers of a small convolutional network count, 20,522
 parameters, trained and scored on the same digits.
@@ -16,6 +16,8 @@ parameters, trained and scored on the same digits.
 - block: conjugate gradients for 8 records at once, against one record and one class at
   a time (timed on some of them and scaled).
 - preconditioner: iterations with it and without, at the same residual.
+- memory: what the process has needed at most after a fit by the sketch, and after more
+  and more new digits were scored.
 """
 
 import argparse
@@ -24,7 +26,14 @@ import time
 
 import numpy as np
 import torch
-from digits import convolutional, fully_connected, load_digits, trained
+from digits import (
+    convolutional,
+    fully_connected,
+    in_process,
+    load_digits,
+    peak_memory,
+    trained,
+)
 from scipy.stats import spearmanr
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import gen_batches
@@ -279,8 +288,45 @@ def preconditioner(options):
     }
 
 
+def memory(options):
+    n_rows = [options.rows, 4 * options.rows, 16 * options.rows]
+    peaks = in_process(fit_sketch, score_more, options.data, options.rows, n_rows)[0]
+    fitted, *scored = peaks
+    return {
+        "MiB_after_fit": fitted,
+        "MiB_after_rows": dict(zip(n_rows, scored, strict=True)),
+    }
+
+
+def fit_sketch(folder, n_records, n_rows):
+    X, y = load_digits(folder, n_records)
+    scorer = GLSScorer(
+        FrozenEstimator(trained(X, y, epochs=2)),
+        layers="all",
+        solver="sketch",
+        n_sketches=32,
+        tol=1e-3,
+        random_state=0,
+    )
+    return scorer.fit(X, y), X, y, n_rows
+
+
+def score_more(scorer, X, y, n_rows):
+    """MiB that the process has needed at most, after numbers of rows were scored."""
+    peaks = [peak_memory() / 2**20]
+    rng = np.random.default_rng(0)
+    for n in n_rows:
+        chosen = rng.integers(len(X), size=n)
+        # Rows of their own, which are no records.
+        noise = 0.01 * rng.random(size=(n, X.shape[1]), dtype=np.float32)
+        scorer.score_samples(X[chosen] + noise, y[chosen])
+        peaks.append(peak_memory() / 2**20)
+    return peaks
+
+
 CASES = {
-    case.__name__: case for case in (sketch, wide, products, block, preconditioner)
+    case.__name__: case
+    for case in (sketch, wide, products, block, preconditioner, memory)
 }
 
 

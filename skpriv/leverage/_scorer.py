@@ -364,8 +364,9 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
                 f"{self._score_name!r}."
             )
         if self._takes_any_input():
+            rows = rows_for_fit(self.estimator, X)
             validate_data(self, X, y, skip_check_array=True)
-            X = rows_for_fit(self.estimator, X)
+            X = rows
             y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
         else:
             rows, y = validate_data(

@@ -7,6 +7,7 @@ from torch.nn import CrossEntropyLoss, NLLLoss
 from skpriv.leverage._network._reading import rows_for
 
 _ROWS, _WEIGHTS = "X", "sample_weight"
+_BY_CLASS = CrossEntropyLoss | NLLLoss
 
 
 @contextmanager
@@ -46,6 +47,18 @@ class _Helped:
         return super().infer(x, **fit_params)
 
     def get_loss(self, y_pred, y_true, X=None, *args, **kwargs):
+        try:
+            return self._loss_of(y_pred, y_true, X, *args, **kwargs)
+        except IndexError as error:
+            if not isinstance(self.criterion_, _BY_CLASS):
+                raise
+            raise ValueError(
+                f"y has a label whose number is {int(y_true.max())}, but the outputs "
+                f"of estimator's network, of shape {tuple(y_pred.shape)}, have numbers "
+                f"from 0 to {y_pred.shape[1] - 1}."
+            ) from error
+
+    def _loss_of(self, y_pred, y_true, X, *args, **kwargs):
         if self.weight_of_records is None:
             return super().get_loss(y_pred, y_true, X, *args, **kwargs)
         criterion, reduction = self.criterion_, self.criterion_.reduction
@@ -59,7 +72,6 @@ class _Helped:
         if reduction == "sum":
             return (weights * losses.sum(dim=1)).sum()
         total = weights
-        by_class = isinstance(criterion, CrossEntropyLoss | NLLLoss)
-        if by_class and criterion.weight is not None:
+        if isinstance(criterion, _BY_CLASS) and criterion.weight is not None:
             total = weights * criterion.weight[y_true.to(criterion.weight.device)]
         return (weights * losses.mean(dim=1)).sum() / total.sum()

@@ -42,7 +42,13 @@ def net_dtype(net):
     parameters = module.parameters() if isinstance(module, torch.nn.Module) else ()
     own = (p.dtype for p in parameters if p.is_floating_point())
     dtype = next(own, torch.get_default_dtype())
-    return torch.empty(0, dtype=dtype).numpy().dtype
+    try:
+        return torch.empty(0, dtype=dtype).numpy().dtype
+    except TypeError:
+        raise TypeError(
+            f"estimator's network computes in {dtype}, which numpy has not; it wants "
+            "torch.float32 or torch.float64."
+        ) from None
 
 
 def embeds(net):

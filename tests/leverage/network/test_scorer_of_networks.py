@@ -233,6 +233,19 @@ def test_faults_are_named(digits, fitted):
         GLSScorer(network(criterion=nn.MultiMarginLoss)).fit(X, y)
     with pytest.raises(ValueError, match="number 7, but the network has 3 outputs"):
         GLSScorer(frozen).fit(X, np.where(y == 2, 7, y))
+    with pytest.raises(ValueError, match=r"number is 7, but .* from 0 to 2\."):
+        GLSScorer(network()).fit(X, np.where(y == 2, 7, y))
+    with pytest.raises(TypeError, match="X is a dict of several inputs"):
+        GLSScorer(network()).fit({"pixels": X}, y)
+    halves = NeuralNetClassifier(
+        nn.Linear,
+        criterion=nn.CrossEntropyLoss,
+        module__in_features=64,
+        module__out_features=3,
+        module__dtype=torch.bfloat16,
+    ).initialize()
+    with pytest.raises(TypeError, match=r"computes in torch\.bfloat16"):
+        GLSScorer(halves).fit(X, y)
     regressor = network(NeuralNetRegressor, nn.MSELoss, module__n_outputs=1)
     with pytest.raises(ValueError, match="score='attack_power' needs a classifier"):
         GLSScorer(regressor, score="attack_power").fit(X, y * 1.0)
