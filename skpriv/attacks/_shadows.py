@@ -113,7 +113,7 @@ class Queries:
             In any of the queries.
         """
         if self.method is not None and hasattr(model, "classes_"):
-            compare_methods(self.method, response_method(model))
+            compare_methods(self.method, response_method(model, self.classes))
         total, saturated, n_queries = 0.0, False, 0
         for rows in augmented(X, self.augmentations, self.seed, self.scale):
             # Even to predict, a network draws from the random state.
