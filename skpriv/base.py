@@ -198,10 +198,12 @@ class _SortedRows:
     def __init__(self, X, eps):
         self.eps = eps
         largest = _column_maxima(X)
-        self.missing = 2 * largest + 1
-        self.X = self._fill(X)
         rounding = _UNITS_IN_LAST_PLACE * eps
-        self._sort(rounding * (largest + largest.max(initial=0)))
+        tolerance = rounding * (largest + largest.max(initial=0))
+        # Further from any record than the tolerance, which is 1 for a column of zeros.
+        self._beyond = 2 * (largest + tolerance + (largest == 0))
+        self.X = self._fill(X)
+        self._sort(tolerance)
         if not self._tells_rows_apart:
             self._sort(rounding * largest)
 
@@ -222,9 +224,11 @@ class _SortedRows:
         self._group[order] = np.cumsum(starts) - 1
 
     def _fill(self, X):
-        if not sp.issparse(X) and np.isnan(X).any():
-            return np.where(np.isnan(X), self.missing, X)
-        return X
+        """Put numbers that no record has, one for each, for NaN, inf and -inf."""
+        if sp.issparse(X):
+            data = _fill(X.data, self._beyond[X.indices])
+            return type(X)((data, X.indices, X.indptr), shape=X.shape)
+        return _fill(X, self._beyond)
 
     def gaps(self, X, rows, records):
         """Largest difference of each pair of rows, in units of the tolerance."""
@@ -282,10 +286,24 @@ class _FirstOfGroup:
         return np.where(found, self._first[place], -1)
 
 
+def _fill(values, beyond):
+    if (np.abs(values) <= beyond).all():
+        return values
+    # A number as large as those put in is no record's either.
+    return np.select(
+        [np.isnan(values), values == np.inf, values == -np.inf],
+        [2 * beyond, 3 * beyond, -3 * beyond],
+        np.clip(values, -beyond, beyond),
+    )
+
+
 def _column_maxima(X):
+    """Largest finite value of each column, by its size."""
     if sp.issparse(X):
-        return abs(X).max(axis=0).toarray().ravel()
-    return np.abs(np.nan_to_num(X, nan=0.0)).max(axis=0)
+        sizes = abs(X)
+        sizes.data[~np.isfinite(sizes.data)] = 0.0
+        return sizes.max(axis=0).toarray().ravel()
+    return np.abs(np.where(np.isfinite(X), X, 0.0)).max(axis=0)
 
 
 def _identical(A, B):

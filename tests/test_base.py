@@ -98,6 +98,30 @@ def test_missing_values_coincide():
     np.testing.assert_array_equal(index.find(np.array([[np.nan, 3.0]])), [-1])
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+def test_infinite_and_missing_values_coincide_with_their_like_alone(scale, sparse):
+    kinds = np.array([np.nan, np.inf, -np.inf, 0, scale, -scale, 1])
+    X = np.column_stack([a.ravel() for a in np.meshgrid(kinds, kinds)])
+    X = np.vstack([X, X])
+    X[:49, 0] += 3 * scale
+    wrap = sp.csr_array if sparse else np.asarray
+    index = RecordIndex(wrap(X), np.zeros(98))
+    expected = [
+        next(i for i in range(98) if np.array_equal(X[i], row, equal_nan=True))
+        for row in X
+    ]
+    np.testing.assert_array_equal(index.find(wrap(X[::-1])), expected[::-1])
+    some = np.random.default_rng(0).permutation(98)[:20]
+    np.testing.assert_array_equal(index.find(wrap(X[some])), np.array(expected)[some])
+    # Numbers no record has, as large as any that might stand for infinity.
+    strange = scale * np.arange(4.5, 20, 0.5)
+    for other in (strange, -strange, 1e10 * strange):
+        new = np.column_stack([other, np.full(other.size, np.nan)])
+        assert (index.find(wrap(new)) == -1).all()
+    assert (RecordIndex(wrap(X[3:5]), np.zeros(2)).find(wrap(X[:3])) == -1).all()
+
+
 def test_several_outputs_are_one_label():
     X, y = np.zeros((3, 1)), np.array([[0.0, 1.0], [0.0, 2.0], [1.0, 1.0]])
     np.testing.assert_array_equal(RecordIndex(X, y).find(X[:2], y[[2, 1]]), [2, 1])

@@ -72,7 +72,7 @@ class ShadowAttack(TargetAttackMixin, CallbackSupportMixin, BaseEstimator):
         membership = complementary_halves(codes, self.n_shadows // 2, rng)
         *seeds, target_seed, query_seed = draw_seeds(self.n_shadows + 2, rng)
         self.target_ = self._find_target(X, codes, target_seed)
-        self.response_method_ = response_method(self.target_)
+        self.response_method_ = response_method(self.target_, self.classes_)
         queries = Queries(
             self.classes_,
             self.signal,
@@ -128,7 +128,9 @@ class ShadowAttack(TargetAttackMixin, CallbackSupportMixin, BaseEstimator):
         estimator = self._shadow_estimator()
         if not takes_fast_path(self, estimator):
             return None
-        compare_methods(self.response_method_, response_method(estimator))
+        compare_methods(
+            self.response_method_, response_method(estimator, self.classes_)
+        )
         return NearestNeighborShadows(estimator, X, codes, queries, n_jobs=self.n_jobs)
 
     def _ask_shadows(self, X, codes, membership, queries, seeds, nearest, progress):
@@ -248,7 +250,7 @@ class ShadowAttack(TargetAttackMixin, CallbackSupportMixin, BaseEstimator):
         """
         check_is_fitted(self)
         check_target(target, self.classes_)
-        compare_methods(response_method(target), self.response_method_)
+        compare_methods(response_method(target, self.classes_), self.response_method_)
         X = as_rows(X)
         validate_data(self, X, skip_check_array=True, reset=False)
         y, records = self._identify_rows(self._encoder.transform(X), y)

@@ -117,6 +117,7 @@ class LeverageAttack(RecordScorerMixin, BaseEstimator):
         -------
         self : object
         """
+        _refuse_strings(y)
         X, y = validate_data(
             self, X, y, dtype=np.float64, y_numeric=True, multi_output=True
         )
@@ -152,12 +153,18 @@ class LeverageAttack(RecordScorerMixin, BaseEstimator):
 
     def _residuals(self, X, y):
         predicted = np.asarray(self.target_.predict(X))
+        if predicted.size != y.size:
+            raise ValueError(
+                f"target predicts {predicted[0].size} outputs, and y has {y[0].size}; "
+                "it wants to be a model of the outputs of y."
+            )
         return (y - predicted.reshape(y.shape)).reshape(len(y), -1)
 
     def _validate_rows(self, X):
         return validate_data(self, X, reset=False, dtype=np.float64)
 
     def _validate_labels(self, y):
+        _refuse_strings(y)
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         if y.ndim == 2 and self._records.y.ndim == 1 and y.shape[1] == 1:
             y = y[:, 0]
@@ -202,3 +209,15 @@ class LeverageAttack(RecordScorerMixin, BaseEstimator):
         check_is_fitted(self)
         n_outputs = 1 if self._records.y.ndim == 1 else self._records.y.shape[1]
         return gaussian.attack_success(np.minimum(self.leverage_, 1.0), n_outputs)
+
+
+def _refuse_strings(y):
+    labels = np.asarray(y)
+    if labels.dtype.kind in "biuf":
+        return
+    strings = [label for label in labels.ravel().tolist() if isinstance(label, str)]
+    if strings:
+        raise ValueError(
+            f"y has labels that are strings, such as {strings[0]!r}; LeverageAttack "
+            "wants numbers, the labels of a regression."
+        )

@@ -100,7 +100,8 @@ class LiRAAttack(ShadowAttack):
         Several queries a record, whose signals are averaged. A callable takes `X`
         and a RandomState and returns matrices of the shape of `X`. A number adds
         to the record itself four copies with normal noise of this many standard
-        deviations of each feature.
+        deviations of each feature: two shifts, the same for all records, and their
+        opposites.
     store_models : bool, default=False
         Keep the shadow models, to score new rows.
     cache_dir : str or path-like, default=None

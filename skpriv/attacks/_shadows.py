@@ -18,7 +18,7 @@ from skpriv.utils._networks import check_untrained
 from skpriv.utils._seeding import seeded_torch
 from skpriv.utils._sklearn import safe_indexing, set_random_states
 
-_NOISY_QUERIES = 4
+_SHIFTS = 2
 _LARGEST_SEED = np.iinfo(np.int32).max
 
 
@@ -113,7 +113,7 @@ class Queries:
             In any of the queries.
         """
         if self.method is not None and hasattr(model, "classes_"):
-            compare_methods(self.method, response_method(model))
+            compare_methods(self.method, response_method(model, self.classes))
         total, saturated, n_queries = 0.0, False, 0
         for rows in augmented(X, self.augmentations, self.seed, self.scale):
             # Even to predict, a network draws from the random state.
@@ -133,6 +133,12 @@ class Queries:
 
 def augmented(X, augmentations, seed, scale=None):
     """Yield the queries of each record, one matrix after the other.
+
+    Noise shifts all rows alike, so that the signal of a row does not depend on the
+    rows that it comes with. That costs no attack its validity, for it compares models
+    at one record's queries, whatever those of the others are. Each shift comes with its
+    opposite: else the slope of a model would move all of its signals together, where
+    independent noise would average out.
 
     Parameters
     ----------
@@ -155,8 +161,9 @@ def augmented(X, augmentations, seed, scale=None):
         rng = np.random.RandomState(seed)
         values = np.asarray(X, dtype=np.float64)
         yield X
-        for _ in range(_NOISY_QUERIES):
-            yield _like(X, values + rng.normal(size=X.shape) * scale)
+        for shift in rng.normal(size=(_SHIFTS, X.shape[1])) * scale:
+            yield _like(X, values + shift)
+            yield _like(X, values - shift)
 
 
 def noise_scale(X, augmentations):

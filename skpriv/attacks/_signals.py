@@ -97,7 +97,7 @@ def model_signals(model, X, y, classes, *, kind="logit", smoothing="auto"):
             f"{type(model).__name__} has no classes_ once fitted; estimator and target "
             "want classifiers."
         )
-    method = response_method(model)
+    method = response_method(model, classes)
     response = np.asarray(getattr(model, method)(X))
     seen = np.searchsorted(classes, model.classes_)
     if method == "predict":
@@ -139,18 +139,21 @@ def signals_from_probabilities(probabilities, y, n_votes, pseudo_votes, kind="lo
     return signals_from_logits(np.log(smooth), y, kind), saturated
 
 
-def response_method(model):
+def response_method(model, classes):
     """Name of the method that a model's signals come from.
 
     Parameters
     ----------
     model : classifier
+    classes : ndarray of shape (n_classes,)
+        All labels: models that have seen fewer of them answer alike.
 
     Returns
     -------
     name : {"decision_function", "predict_proba", "predict"}
     """
-    one_vs_one = any(
+    # Of two classes there is one pair, whose decision is the usual one.
+    one_vs_one = len(classes) > 2 and any(
         value == "ovo"
         for name, value in _parameters(model).items()
         if name.endswith("decision_function_shape")

@@ -97,7 +97,7 @@ class LossAttack(TargetAttackMixin, BaseEstimator):
         X, codes = self._validate_records(X, y)
         (seed,) = draw_seeds(1, check_random_state(self.random_state))
         self.target_ = self._find_target(X, codes, seed)
-        self.response_method_ = response_method(self.target_)
+        self.response_method_ = response_method(self.target_, self.classes_)
         self._remember_rows(X, codes)
         self._scores = self._score_new_rows(X, codes)
         return self

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.stats import entropy
 from sklearn.base import clone
 from sklearn.metrics import f1_score
+from sklearn.pipeline import Pipeline
 from sklearn.utils import (
     Bunch,
     check_array,
@@ -19,6 +20,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from skpriv.attacks._rows import as_rows
 from skpriv.attacks._shadows import draw_seeds, train_model
 from skpriv.attacks._target import shadow_estimator_of
+from skpriv.metrics._roc import check_rates
 from skpriv.utils._sklearn import (
     HasMethods,
     Interval,
@@ -36,7 +38,7 @@ from skpriv.utils._sklearn import (
         "scores": ["array-like"],
         "X_test": ["array-like", "sparse matrix"],
         "y_test": ["array-like"],
-        "fractions": ["array-like"],
+        "fractions": ["array-like", None],
         "action": [StrOptions({"remove", "add"})],
         "order": [StrOptions({"highest", "lowest", "random"})],
         "n_jobs": [Integral, None],
@@ -52,7 +54,7 @@ def minimization_curve(
     X_test,
     y_test,
     *,
-    fractions=(0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
+    fractions=None,
     action="remove",
     order="highest",
     n_jobs=None,
@@ -69,8 +71,9 @@ def minimization_curve(
         Exposure or value of each record.
     X_test : {array-like, sparse matrix, DataFrame} of shape (n_test, n_features)
     y_test : array-like of shape (n_test,)
-    fractions : array-like of shape (n_steps,), default=(0, 0.1, ..., 0.9)
-        Fractions of the records that are removed, or that are trained on.
+    fractions : array-like of shape (n_steps,), default=None
+        Fractions of the records that are removed, or that are trained on. None: 0,
+        0.1, ..., 0.9 removed, or 0.1, 0.2, ..., 1 trained on.
     action : {"remove", "add"}, default="remove"
     order : {"highest", "lowest", "random"}, default="highest"
         Which records go, or come, first. ``"random"`` is what to compare with.
@@ -94,9 +97,9 @@ def minimization_curve(
     )
     check_consistent_length(X, y, scores)
     check_consistent_length(X_test, y_test)
-    fractions = np.asarray(fractions, dtype=np.float64)
-    if not ((fractions >= 0) & (fractions <= 1)).all():
-        raise ValueError(f"fractions is {fractions}; it wants numbers from 0 to 1.")
+    if fractions is None:
+        fractions = (np.arange(10) + (action == "add")) / 10
+    fractions = check_rates(fractions, "fractions")
 
     rng = check_random_state(random_state)
     ranked = _ranked(scores, order, rng)
@@ -170,11 +173,11 @@ def onion_effect(attack, X, y, *, fraction=0.1):
     Parameters
     ----------
     attack : estimator
-        An attack or a scorer. With ``attack_success_halves_`` (as
-        :class:`~skpriv.LiRAAttack` has with 12 shadows or more) the first half of
-        the shadows says which records go, and the second measures the others,
-        before and after: records picked for a low measurement would else rise by
-        chance alone. Another attack is measured by its ``scores_``.
+        An attack or a scorer, or a Pipeline that ends in one. With
+        ``attack_success_halves_`` (as :class:`~skpriv.LiRAAttack` has with 12 shadows
+        or more) the first half of the shadows says which records go, and the second
+        measures the others, before and after: records picked for a low measurement
+        would else rise by chance alone. Another attack is measured by its ``scores_``.
     X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
     fraction : float, default=0.1
@@ -187,6 +190,13 @@ def onion_effect(attack, X, y, *, fraction=0.1):
         ``after``, the exposure of those kept, of shape (n_kept,); ``mean_change``
         and its standard error ``mean_change_error``, over records.
 
+    Raises
+    ------
+    TypeError
+        If `attack` has no ``scores_`` once fitted.
+    ValueError
+        If `fraction` leaves too few records, or too few classes, for `attack`.
+
     References
     ----------
     Carlini, Jagielski, Zhang, Papernot, Terzis and Tramèr, "The privacy onion effect:
@@ -194,12 +204,25 @@ def onion_effect(attack, X, y, *, fraction=0.1):
     """
     X, y = as_rows(X), column_or_1d(y)
     check_consistent_length(X, y)
+    n_removed = max(1, round(fraction * y.size))
+    if y.size - n_removed < 2:
+        raise ValueError(
+            f"fraction is {fraction}, which leaves {y.size - n_removed} of {y.size} "
+            "records; it wants to leave 2 at least."
+        )
     attack = _with_target_to_be_trained(attack)
     ranked_by, before = _exposure_twice(clone(attack).fit(X, y))
-    n_removed = max(1, round(fraction * y.size))
     order = np.argsort(-ranked_by, kind="stable")
     removed, kept = np.sort(order[:n_removed]), np.sort(order[n_removed:])
-    _, after = _exposure_twice(clone(attack).fit(safe_indexing(X, kept), y[kept]))
+    try:
+        again = clone(attack).fit(safe_indexing(X, kept), y[kept])
+    except ValueError as error:
+        # What fits all records refuses those kept for being so few, or so alike.
+        raise ValueError(
+            f"fraction is {fraction}, which leaves {kept.size} of {y.size} records, "
+            f"and these the attack refuses: {error}"
+        ) from error
+    _, after = _exposure_twice(again)
     change = after - before[kept]
     return Bunch(
         removed=removed,
@@ -213,6 +236,9 @@ def onion_effect(attack, X, y, *, fraction=0.1):
 
 def _with_target_to_be_trained(attack):
     """Return the attack, so set that its target is trained on what is left."""
+    if isinstance(attack, Pipeline):
+        name, last = attack.steps[-1]
+        return clone(attack).set_params(**{name: _with_target_to_be_trained(last)})
     if getattr(attack, "target", None) is None:
         return attack
     parameters = {"target": None}
@@ -222,5 +248,12 @@ def _with_target_to_be_trained(attack):
 
 
 def _exposure_twice(attack):
+    if isinstance(attack, Pipeline):
+        attack = attack[-1]
+    if not hasattr(attack, "scores_"):
+        raise TypeError(
+            f"attack is {attack!r}, which has no scores_ once fitted; it wants an "
+            "attack or a scorer, or a Pipeline that ends in one."
+        )
     halves = getattr(attack, "attack_success_halves_", None)
     return (attack.scores_, attack.scores_) if halves is None else halves

@@ -18,6 +18,7 @@ from skpriv.attacks._rows import as_rows
 from skpriv.attacks._shadows import complementary_halves, draw_seeds, train_model
 from skpriv.attacks._target import shadow_estimator_of
 from skpriv.metrics import attack_report
+from skpriv.metrics._roc import check_rates
 from skpriv.metrics._scorers import score_rows
 from skpriv.utils._sklearn import HasMethods, Interval, safe_indexing, validate_params
 
@@ -163,6 +164,7 @@ def _check_can_play(attack):
 
 def _play(attack, X, y, membership, used, fprs, n_jobs, rng):
     _check_can_play(attack)
+    check_rates(fprs, "fprs")
     attack = clone(attack)
     if hasattr(attack, "score_target"):
         estimator = shadow_estimator_of(attack)

@@ -1,10 +1,13 @@
 """Who is at risk: by group, and record by record."""
 
+import math
+import warnings
 from numbers import Real
 
 import numpy as np
 from scipy.stats import false_discovery_control, rankdata, t, wilcoxon
-from sklearn.utils import Bunch, check_consistent_length, column_or_1d, gen_batches
+from sklearn.utils import Bunch, column_or_1d, gen_batches
+from sklearn.utils.validation import check_is_fitted
 
 from skpriv.attacks._pairs import pair_shadows
 from skpriv.utils._optional import import_optional
@@ -34,7 +37,7 @@ def success_by_group(
     attack : LiRAAttack
         Fitted.
     groups : array-like of shape (n_samples,)
-        The group of each record: its class, or any column.
+        The group of each record: its class, or any column without missing values.
     confidence_level : float, default=0.95
     correction : {"bonferroni", "none"}, default="bonferroni"
         Whether the intervals hold for all groups at once, each at the level
@@ -55,9 +58,8 @@ def success_by_group(
     A group of one record has no variance over records, and a NaN interval; see the
     attack's ``attack_success_interval_``.
     """
-    groups = column_or_1d(groups)
-    check_consistent_length(groups, attack.attack_success_)
-    names, codes = np.unique(groups, return_inverse=True)
+    check_is_fitted(attack)
+    names, codes = _check_groups(groups, attack.attack_success_.size)
     inside, outside = pair_shadows(attack.shadow_hits(), attack.membership_)
     level = confidence_level
     if correction == "bonferroni":
@@ -78,6 +80,30 @@ def success_by_group(
     if not as_frame:
         return result
     return import_optional("pandas", extra="report").DataFrame(result)
+
+
+def _check_groups(groups, n_records):
+    """Return the names of the groups, and the place there of each record's group."""
+    if np.shape(groups) not in ((n_records,), (n_records, 1)):
+        raise ValueError(
+            f"groups has shape {np.shape(groups)}; it wants ({n_records},), a group "
+            "for each record."
+        )
+    groups = column_or_1d(groups)
+    try:
+        names, codes = np.unique(groups, return_inverse=True)
+        complete = (names == names).all()
+    except TypeError:
+        # None and NA have no order, nor has a number beside a string.
+        complete = False
+    if not complete:
+        kinds = sorted({type(group).__name__ for group in groups.tolist()})
+        raise ValueError(
+            "groups has missing values, or values of several kinds "
+            f"({', '.join(kinds)}); it wants a number for each record, or a string "
+            "for each."
+        )
+    return names, codes
 
 
 def _mean_success(hits, level):
@@ -130,7 +156,7 @@ def records_at_risk(attack, *, fdr=0.05, method="by"):
         ``records``, the numbers of the records on the list, surest first;
         ``p_values`` and ``adjusted_p_values``, of shape (n_samples,); ``fdr`` and
         ``method``. With n pairs no p-value is below 2 ** -n: many records want
-        many shadows.
+        many shadows. Where so none is listed, a warning says how many.
     """
     missing = [n for n in ("signals_", "membership_") if not hasattr(attack, n)]
     if missing:
@@ -146,13 +172,35 @@ def records_at_risk(attack, *, fdr=0.05, method="by"):
         p_values[batch] = _signed_rank_p_values(inside - outside)
     adjusted = false_discovery_control(p_values, method=method)
     order = np.argsort(p_values, kind="stable")
+    records = order[adjusted[order] <= fdr]
+    if not records.size:
+        _warn_of_few_pairs(attack.membership_, fdr, method)
     return Bunch(
-        records=order[adjusted[order] <= fdr],
+        records=records,
         p_values=p_values,
         adjusted_p_values=adjusted,
         fdr=fdr,
         method=method,
     )
+
+
+def _warn_of_few_pairs(membership, fdr, method):
+    """Warn if no record could be listed alone, however much its signals differ."""
+    n_shadows, n_records = membership.shape
+    n_inside = np.count_nonzero(membership, axis=0)
+    n_pairs = np.minimum(n_inside, n_shadows - n_inside).max()
+    # The correction of the smallest p-value, were all others 1.
+    factor = n_records
+    if method == "by":
+        factor *= (1 / np.arange(1, n_records + 1)).sum()
+    n_pairs_wanted = math.ceil(math.log2(factor / fdr))
+    if n_pairs < n_pairs_wanted:
+        warnings.warn(
+            f"No record is listed at fdr={fdr}: with {n_pairs} pairs of shadows no "
+            f"p-value is below {0.5**n_pairs:.3g}, so that none of {n_records} records "
+            f"could be listed alone. That takes {2 * n_pairs_wanted} shadows.",
+            stacklevel=4,
+        )
 
 
 def _signed_rank_p_values(differences):
@@ -179,7 +227,7 @@ def _signed_rank_p_values(differences):
         if values.size:
             tied = np.unique(np.abs(values)).size < values.size
             method = "approx" if tied or values.size > _MOST_PAIRS_EXACT else "exact"
-            p_values[test] = wilcoxon(
-                values, alternative="greater", method=method
-            ).pvalue
+            p_value = wilcoxon(values, alternative="greater", method=method).pvalue
+            # The normal limit of few pairs goes below what all signs alike have.
+            p_values[test] = max(p_value, 0.5**values.size)
     return p_values[which.ravel()]

@@ -5,7 +5,7 @@ from numbers import Real
 import numpy as np
 from scipy.special import ndtri
 from scipy.stats import rankdata
-from sklearn.utils import Bunch, check_array, check_consistent_length, column_or_1d
+from sklearn.utils import Bunch, check_array, column_or_1d
 
 from skpriv.utils._sklearn import Interval, validate_params
 
@@ -58,9 +58,8 @@ def score_agreement(
     >>> score_agreement([1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 2.0, 4.0]).spearman
     0.8
     """
-    reference = _check_scores(reference, "reference")
     score = _check_scores(score, "score")
-    check_consistent_length(reference, score)
+    reference = check_reference(reference, score.size)
     fractions = np.atleast_1d(np.asarray(fractions, dtype=np.float64))
     if not ((fractions > 0) & (fractions <= 1)).all():
         raise ValueError(f"fractions is {fractions}; it wants numbers in (0, 1].")
@@ -90,6 +89,26 @@ def rank_correlation(first, second):
     ranks = [rankdata(values) - (values.size + 1) / 2 for values in (first, second)]
     norm = np.sqrt((ranks[0] @ ranks[0]) * (ranks[1] @ ranks[1]))
     return float(ranks[0] @ ranks[1] / norm) if norm > 0 else np.nan
+
+
+def check_reference(reference, n_samples):
+    """Check that a reference has one finite number for each score.
+
+    Parameters
+    ----------
+    reference : array-like of shape (n_samples,)
+    n_samples : int
+
+    Returns
+    -------
+    reference : ndarray of shape (n_samples,), dtype float64
+    """
+    if np.shape(reference) not in ((n_samples,), (n_samples, 1)):
+        raise ValueError(
+            f"reference has shape {np.shape(reference)}; it wants ({n_samples},), a "
+            "number for each score."
+        )
+    return _check_scores(reference, "reference")
 
 
 def _spearman_interval(spearman, n_samples, confidence_level):

@@ -61,7 +61,7 @@ def tpr_at_fpr(y_true, y_score, *, fpr=0.01):
     1.0
     """
     members, nonmembers = _split_by_membership(y_true, y_score)
-    rates = _check_rates(fpr)
+    rates = check_rates(fpr, "fpr")
     tpr = _members_found(members, nonmembers, rates) / members.size
     _warn_unresolvable(rates[np.isnan(tpr)], nonmembers.size)
     return float(tpr[0]) if np.ndim(fpr) == 0 else tpr
@@ -128,7 +128,7 @@ def attack_report(
     may be off for want of records, given the models at hand.
     """
     members, nonmembers = _split_by_membership(y_true, y_score)
-    rates = _check_rates(fprs)
+    rates = check_rates(fprs, "fprs")
     found = _members_found(members, nonmembers, rates)
     tpr_interval = np.full((rates.size, 2), np.nan)
     known = ~np.isnan(found)
@@ -190,10 +190,32 @@ def _split_by_membership(y_true, y_score):
     return y_score[member], y_score[~member]
 
 
-def _check_rates(fpr):
-    rates = np.atleast_1d(np.asarray(fpr, dtype=np.float64))
-    if rates.ndim != 1 or not ((rates >= 0) & (rates <= 1)).all():
-        raise ValueError(f"fpr is {fpr!r}; it wants one or more rates from 0 to 1.")
+def check_rates(values, name):
+    """Check that a parameter is one or more numbers from 0 to 1.
+
+    Parameters
+    ----------
+    values : object
+    name : str
+        Of the parameter.
+
+    Returns
+    -------
+    rates : ndarray of shape (n_rates,), dtype float64
+
+    Raises
+    ------
+    ValueError
+        If it is anything else.
+    """
+    try:
+        rates = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    except (TypeError, ValueError):
+        rates = np.empty(0)
+    if rates.ndim != 1 or not rates.size or not ((rates >= 0) & (rates <= 1)).all():
+        raise ValueError(
+            f"{name} is {values!r}; it wants one or more numbers from 0 to 1."
+        )
     return rates
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import Pipeline
 
-from skpriv.metrics._agreement import rank_correlation
+from skpriv.metrics._agreement import check_reference, rank_correlation
 from skpriv.utils._sklearn import MetadataRequester
 
 
@@ -32,9 +32,8 @@ class _AgreementScorer(MetadataRequester):
     __metadata_request__score = {"reference": True}
 
     def score(self, estimator, X, y, reference):
-        return rank_correlation(
-            np.asarray(reference, dtype=np.float64), score_rows(estimator, X, y)
-        )
+        scores = score_rows(estimator, X, y)
+        return rank_correlation(check_reference(reference, scores.size), scores)
 
     def __call__(self, estimator, X, y=None, *, reference):
         return self.score(estimator, X, y, reference)

@@ -1,5 +1,7 @@
 """The attack of an audit: which one, on which tables, and what came of it."""
 
+import warnings
+
 import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -117,7 +119,10 @@ def describe_attack(attack, scores, encoded, n_top):
         For each record the success, the ends of its interval, and whether it is at
         risk.
     """
-    risk = records_at_risk(attack, fdr=_FALSE_DISCOVERY_RATE)
+    with warnings.catch_warnings():
+        # The report says of any number of shadows that more find more.
+        warnings.filterwarnings("ignore", message="No record is listed")
+        risk = records_at_risk(attack, fdr=_FALSE_DISCOVERY_RATE)
     halves = None
     if len(attack.signals_) >= _FEWEST_SHADOWS_FOR_HALVES:
         halves = attack.attack_success_halves_

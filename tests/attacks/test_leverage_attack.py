@@ -190,3 +190,23 @@ def test_a_target_without_errors_has_no_scores_whatever_the_rounding():
         attack = LeverageAttack().fit(X, y)
         with pytest.warns(UserWarning, match="no errors"):
             assert np.isnan(attack.scores_).all()
+
+
+@pytest.mark.parametrize("dtype", [str, object])
+def test_labels_that_are_strings_are_refused(dtype):
+    X, y, _ = _draw(np.random.default_rng(0))
+    strings = np.where(y > 0, "1", "0").astype(dtype)
+    with pytest.raises(ValueError, match="y has labels that are strings, such as '"):
+        LeverageAttack().fit(X, strings)
+    with pytest.raises(ValueError, match="y has labels that are strings, such as '"):
+        LeverageAttack().fit(X, y).score_samples(X, strings)
+
+
+@pytest.mark.parametrize(("given", "fitted"), [(1, 2), (2, 1)])
+def test_target_of_other_outputs_than_y_is_refused(given, fitted):
+    X, y, _ = _draw(np.random.default_rng(0), n_outputs=2)
+    target = LinearRegression().fit(X, y[:, :fitted])
+    with pytest.raises(
+        ValueError, match=f"predicts {fitted} outputs, and y has {given}"
+    ):
+        LeverageAttack(target=target).fit(X, y[:, :given])

@@ -390,7 +390,7 @@ def test_a_row_alone_is_asked_with_noise_too():
     y = (X[:, 0] + rng.normal(size=60) > 0).astype(int)
     plain, noisy = (
         LiRAAttack(
-            LogisticRegression(),
+            DecisionTreeClassifier(max_depth=3),
             n_shadows=8,
             mode="offline",
             augmentations=augmentations,
@@ -404,8 +404,9 @@ def test_a_row_alone_is_asked_with_noise_too():
     assert abs(noisy - plain) > 1e-3
 
 
+@pytest.mark.parametrize("augmentations", [None, 0.5])
 @pytest.mark.parametrize("variance", ["auto", "pooled", "record"])
-def test_the_score_of_a_new_row_does_not_depend_on_its_company(variance):
+def test_the_score_of_a_new_row_does_not_depend_on_its_company(variance, augmentations):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 4))
     y = (X[:, 0] + rng.normal(size=60) > 0).astype(int)
@@ -414,6 +415,7 @@ def test_the_score_of_a_new_row_does_not_depend_on_its_company(variance):
         n_shadows=8,
         mode="offline",
         variance=variance,
+        augmentations=augmentations,
         store_models=True,
         random_state=0,
     ).fit(X, y)

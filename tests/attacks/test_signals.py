@@ -157,7 +157,7 @@ def test_class_that_a_model_has_not_seen_is_told_and_finite(model):
     signals, saturated = model_signals(model, X, y, np.arange(3))
     assert saturated[y == 2].all()
     assert_allclose(signals[y == 2], np.log(np.finfo(float).eps), rtol=1e-3)
-    if response_method(model) == "decision_function":
+    if response_method(model, np.arange(3)) == "decision_function":
         assert not saturated[y < 2].any()
         seen = np.where(y == 1, 1, -1) * model.decision_function(X)
         between = (y < 2) & (np.abs(seen) < 15)
@@ -173,3 +173,13 @@ def test_label_only_signal_is_whether_the_label_is_right():
     signals, saturated = model_signals(model, X, y, np.arange(3))
     assert_array_equal(signals, np.where(model.predict(X) == y, 1.0, -1.0))
     assert not saturated.any()
+
+
+def test_one_vs_one_of_two_classes_is_the_usual_decision():
+    X, y = load_breast_cancer(return_X_y=True)
+    models = [SVC(decision_function_shape=shape).fit(X, y) for shape in ("ovo", "ovr")]
+    ours, usual = (model_signals(model, X, y, np.arange(2))[0] for model in models)
+    assert_array_equal(ours, usual)
+    # A model that has seen two classes of three answers as one that has seen them all.
+    assert response_method(models[0], np.arange(3)) == "predict"
+    assert response_method(make_pipeline(models[0]), [0, 1]) == "decision_function"

@@ -1,10 +1,12 @@
 """Targets, models and queries that an attack must refuse, or take as they are."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_iris
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import StackingClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -148,3 +150,20 @@ def test_callable_that_returns_no_matrices_is_named(returned):
     attack = LiRAAttack(TREE, augmentations=lambda X, rng: returned, **FEW)
     with pytest.raises(ValueError, match="augmentations returned"):
         attack.fit(X, Y)
+
+
+@pytest.mark.parametrize("kind", ["array", "frame", "text"])
+def test_infinite_values_are_the_business_of_the_classifier(kind):
+    rows = X.copy()
+    rows[::7, 0], rows[1::7, 1] = np.inf, -np.inf
+    if kind != "array":
+        rows = pd.DataFrame(rows)
+    if kind == "text":
+        rows[2] = np.array(["a", "b", "c"])[Y]
+    attack = LossAttack(DummyClassifier(strategy="prior")).fit(rows, Y)
+    some = [70, 7, 8, 1, 100]
+    part = rows[some] if kind == "array" else rows.iloc[some]
+    assert_array_equal(attack.score_samples(part), attack.scores_[some])
+    assert_array_equal(attack.score_samples(part, Y[some]), attack.scores_[some])
+    with pytest.raises(ValueError, match="contains infinity"):
+        LossAttack().fit(X + np.where(np.arange(4) == 1, np.inf, 0), Y)

@@ -1,11 +1,17 @@
+import re
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
+from sklearn.dummy import DummyClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KernelDensity
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from skpriv import LiRAAttack, LossAttack, WaKAScorer
@@ -64,9 +70,20 @@ def test_step_without_two_classes_is_not_a_number():
     assert curve.class_balance[1] == 0
 
 
-def test_fractions_beyond_one_are_refused():
-    with pytest.raises(ValueError, match="wants numbers from 0 to 1"):
-        _curve(np.zeros(75), fractions=[1.1])
+@pytest.mark.parametrize("fractions", [[1.1], [], ["few"], [[0.1]]], ids=str)
+def test_fractions_that_are_no_numbers_from_0_to_1_are_refused(fractions):
+    message = re.escape(f"fractions is {fractions!r}; it wants one or more numbers")
+    with pytest.raises(ValueError, match=message):
+        _curve(np.zeros(75), fractions=fractions)
+
+
+def test_curves_begin_and_end_where_there_is_something_to_train_on():
+    scores = np.random.default_rng(0).normal(size=75)
+    removed, added = (_curve(scores, action=action) for action in ("remove", "add"))
+    assert_array_equal(removed.fraction, np.arange(10) / 10)
+    assert_array_equal(added.fraction, np.arange(1, 11) / 10)
+    assert added.n_records[-1] == removed.n_records[0] == 75
+    assert added.macro_f1[-1] == removed.macro_f1[0]
 
 
 def test_most_exposed_are_removed_and_the_rest_is_measured_again():
@@ -107,3 +124,42 @@ def test_the_target_is_trained_again_on_what_is_left():
             LossAttack(LogisticRegression(max_iter=1000)), X, y, fraction=0.2
         )
         assert_allclose(effect.after, fresh.after)
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        WaKAScorer(3),
+        LossAttack(target=GaussianNB().fit(X, Y)),
+        LiRAAttack(GaussianNB(), n_shadows=12, random_state=0),
+    ],
+    ids=lambda attack: type(attack).__name__,
+)
+def test_pipeline_is_measured_by_the_attack_that_it_ends_in(attack):
+    effect = onion_effect(make_pipeline(StandardScaler(), attack), X, Y)
+    rows = StandardScaler().fit_transform(X)
+    assert_array_equal(effect.before, onion_effect(attack, rows, Y).before)
+    assert effect.after.shape == (135,)
+
+
+def test_estimator_without_scores_has_no_onion_effect():
+    with pytest.raises(
+        TypeError, match=r"attack is KernelDensity\(\), which has no sc"
+    ):
+        onion_effect(KernelDensity(), X, Y)
+
+
+@pytest.mark.parametrize(
+    ("attack", "fraction", "message"),
+    [
+        (WaKAScorer(3), 0.999, "leaves 0 of 150 records; it wants to leave 2"),
+        (WaKAScorer(3), 0.994, "leaves 1 of 150 records; it wants to leave 2"),
+        (LossAttack(DummyClassifier()), 0.98, "leaves 3 of 150 records, .* at least 4"),
+        (LossAttack(DummyClassifier()), 0.7, "leaves 45 of 150 records, .* 1 class"),
+    ],
+)
+def test_fraction_that_leaves_too_little_is_named(attack, fraction, message):
+    # The records of the larger class are the more exposed to a guess by the shares.
+    labels = np.repeat([0, 1], [45, 105])
+    with pytest.raises(ValueError, match=f"fraction is {fraction}, which {message}"):
+        onion_effect(attack, X, labels, fraction=fraction)

@@ -115,6 +115,11 @@ def test_attacks_that_cannot_play_are_refused():
         membership_game(LeverageAttack(), X, y)
 
 
+def test_rates_are_checked_before_the_game():
+    with pytest.raises(ValueError, match=r"fprs is \[2\]; it wants"):
+        membership_game(LossAttack("none that could be trained"), X, Y, fprs=[2])
+
+
 def test_infinite_scores_can_play():
     X, y = load_iris(return_X_y=True)
     attack = WaKAAttack(1, statistic="likelihood_ratio")

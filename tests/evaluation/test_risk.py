@@ -1,7 +1,9 @@
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import wilcoxon
+from sklearn.exceptions import NotFittedError
 
 from skpriv import LiRAAttack, LossAttack
 from skpriv.evaluation import records_at_risk, success_by_group
@@ -130,3 +132,47 @@ def test_intervals_of_groups_do_not_collapse_where_all_answers_are_right():
         assert result.high[0] > result.low[0]
         covered.append(result.low[0] <= 0.994 <= result.high[0])
     assert np.mean(covered) > 0.95
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ([None] * 4, r"missing values, .* \(NoneType\)"),
+        ([np.nan] * 4, r"missing values, .* \(float\)"),
+        ([1.0, np.nan, 1.0, 2.0], r"missing values, .* \(float\)"),
+        (pd.Series(["a", pd.NA, "b", "a"]), "missing values"),
+        (pd.Series(["a", None] * 2, dtype="category"), "missing values"),
+        (np.array(["a", 1] * 2, dtype=object), r"of several kinds \(int, str\)"),
+        ([0, 1, 1], r"shape \(3,\); it wants \(4,\)"),
+        (np.zeros((2, 4)), r"shape \(2, 4\); it wants \(4,\)"),
+    ],
+    ids=range(8),
+)
+def test_groups_that_say_no_group_for_each_record_are_refused(groups, message):
+    with pytest.raises(ValueError, match=f"groups has .*{message}"):
+        success_by_group(_attack(np.zeros(4)), groups)
+
+
+def test_groups_of_an_attack_that_is_not_fitted_are_refused():
+    with pytest.raises(NotFittedError, match="LiRAAttack instance is not fitted"):
+        success_by_group(LiRAAttack(), [0, 1])
+
+
+@pytest.mark.parametrize(("method", "n_wanted"), [("by", 26), ("bh", 20)])
+def test_too_few_shadows_to_list_a_record_are_told(method, n_wanted):
+    # The others look safer than they would by chance.
+    gaps = np.full(50, -2.0)
+    gaps[7] = 50
+    few = _attack(gaps, n_wanted - 2)
+    with pytest.warns(UserWarning, match=f"50 records .* takes {n_wanted} shadows"):
+        assert records_at_risk(few, method=method).records.size == 0
+    # None is listed here for its signals, not for want of shadows.
+    safe = _attack(np.full(50, -2.0), n_wanted)
+    assert records_at_risk(safe, method=method).records.size == 0
+    enough = records_at_risk(_attack(gaps, n_wanted), method=method)
+    assert_array_equal(enough.records, [7])
+
+
+def test_few_pairs_with_ties_prove_no_more_than_their_signs():
+    p_values = _signed_rank_p_values(np.ones((4, 2)))
+    assert_array_equal(p_values, 0.5**4)

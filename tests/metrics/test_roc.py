@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -149,6 +151,12 @@ def test_missing_score_is_refused():
         tpr_at_fpr([0, 1], [np.nan, 1.0])
 
 
-def test_rate_out_of_range_is_refused():
-    with pytest.raises(ValueError, match="rates from 0 to 1"):
-        tpr_at_fpr([0, 1], [0.0, 1.0], fpr=[0.5, 1.5])
+@pytest.mark.parametrize(
+    "rates", [[0.5, 1.5], [-0.1], [np.nan], [], ["few"], [[0.1], [0.1, 0.2]]], ids=str
+)
+def test_rates_that_are_no_numbers_from_0_to_1_are_refused(rates):
+    message = re.escape(f"is {rates!r}; it wants one or more numbers from 0 to 1")
+    with pytest.raises(ValueError, match=f"fpr {message}"):
+        tpr_at_fpr([0, 1], [0.0, 1.0], fpr=rates)
+    with pytest.raises(ValueError, match=f"fprs {message}"):
+        attack_report([0, 1], [0.0, 1.0], fprs=rates)

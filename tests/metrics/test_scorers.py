@@ -73,3 +73,10 @@ def test_membership_scorer_takes_the_membership_by_routing(data):
         ).fit(X, y, membership=member)
     assert search.best_params_ == {"column": 2}
     assert_allclose(search.best_score_, 1.0)
+
+
+@pytest.mark.parametrize("reference", [[1.0, 2.0], [1.0], np.ones((60, 2)), None])
+def test_reference_of_another_shape_is_refused(data, reference):
+    X, y = data
+    with pytest.raises(ValueError, match=r"reference has shape .* it wants \(60,\)"):
+        agreement_scorer(ColumnScore().fit(X, y), X, y, reference=reference)
