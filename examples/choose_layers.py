@@ -9,7 +9,8 @@ there is one "fold", in which they are scored where they were fitted.
 
 Of the candidates, in order of cost, the first is taken that does about as well as the
 best. "sketch" is a random approximation of "direct". The loss on each record, which
-costs nothing, is there to compare with.
+costs nothing, is there to compare with: where it does as well, as on this network,
+leverage in-sample adds nothing to the ranking, and scores by `cv` may.
 
     python examples/choose_layers.py
 """

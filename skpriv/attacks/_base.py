@@ -4,8 +4,9 @@ import warnings
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -111,6 +112,7 @@ class ShadowAttack(TargetAttackMixin, CallbackSupportMixin, BaseEstimator):
                 f"n_shadows is {self.n_shadows}; it wants an even number: each half "
                 "of the records comes with its complement."
             )
+        _check_no_frozen(self._shadow_estimator())
         if self.cache_dir is not None:
             if not isinstance(self.random_state, Integral):
                 raise ValueError(
@@ -261,6 +263,19 @@ class ShadowAttack(TargetAttackMixin, CallbackSupportMixin, BaseEstimator):
             )
         values, _ = self._queries.ask(target, X, self._label_codes(y))
         return self._score_signals(values, self.signals_, self.membership_)
+
+
+def _check_no_frozen(estimator):
+    """Raise if shadows would hold a model that has seen other records than theirs."""
+    for part in (estimator, *estimator.get_params(deep=True).values()):
+        if isinstance(part, FrozenEstimator) and (
+            is_classifier(part) or is_regressor(part)
+        ):
+            raise ValueError(
+                f"estimator is or holds {part!r}, which no shadow would train; it "
+                "wants to be an estimator that is not frozen. A model to attack is "
+                "passed as target."
+            )
 
 
 def _count_missing(codes, membership):

@@ -64,6 +64,7 @@ def check_supported(model, options):
     """
     if is_network(model):
         _networks("_reading").check_network(model)
+        _networks("_reading").warn_of_held_out(model)
         return
     kind = type(model)
     if kind not in READERS and kind is not HuberRegressor:

@@ -81,6 +81,25 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         generalised linear model) or on the logit (the linear predictor), relative to
         the mean logit where each class has one. Only the former may be combined with
         another `score`.
+    layers : "last", "all", int or list of str, default="last"
+        For networks: whose parameters are taken to follow a label: those of the last
+        layer, of the last so many, of all, or the parameters whose names begin so.
+    solver : {"auto", "direct", "cg", "sketch"}, default="auto"
+        For networks.
+
+        - "direct": one Cholesky factorisation of the curvature, exact.
+        - "cg": conjugate gradients for each record, to the residual `tol`.
+        - "sketch": all training records by `n_sketches` solves, within a relative error
+          of about ``sqrt(2 / n_sketches)``.
+        - "auto": the one with the fewest operations, the sketch only if it takes less
+          than a fifth of them, the direct one only if it fits into free memory.
+    curvature : {"ggn", "hessian"}, default="ggn"
+        For networks: the generalised Gauss-Newton matrix, which is never negative, or
+        the Hessian itself.
+    damping : "auto" or float, default="auto"
+        For networks: the λ of a penalty λ ‖θ‖²/2 next to the mean loss. "auto": the
+        optimiser's weight decay or the perceptron's `alpha`, and if there is none a
+        thousandth of the mean curvature.
     cv : int, cross-validation splitter or iterable, default=None
         Folds. Each training record is scored at models that are fitted without it, as
         they would answer to it, and the scores are averaged if it is in several test
@@ -380,7 +399,7 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
             # A frame goes to the model as it is, which so learns its names.
             X = X if hasattr(self, "feature_names_in_") else rows
         if y.ndim == 1 or y.shape[1] == 1:
-            y = column_or_1d(y, warn=True)
+            y = column_or_1d(y, warn=not self._takes_columns())
         type_of_target(y, input_name="y", raise_unknown=True)
         return X, y
 
@@ -389,6 +408,11 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
             return False
         transformers, model = unwrap(self.estimator)
         return bool(transformers) or is_network(model)
+
+    def _takes_columns(self):
+        """Whether the targets of one output are a column to the model itself."""
+        model = None if self.estimator is None else unwrap(self.estimator)[1]
+        return is_network(model) and not is_classifier(model)
 
     def _estimator_for(self, y):
         options = NetworkOptions.of(self)

@@ -4,13 +4,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_iris
 from sklearn.dummy import DummyClassifier
-from sklearn.ensemble import StackingClassifier
+from sklearn.ensemble import StackingClassifier, VotingClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from skpriv import LiRAAttack, LossAttack, RMIAAttack, WaKAAttack
@@ -167,3 +170,22 @@ def test_infinite_values_are_the_business_of_the_classifier(kind):
     assert_array_equal(attack.score_samples(part, Y[some]), attack.scores_[some])
     with pytest.raises(ValueError, match="contains infinity"):
         LossAttack().fit(X + np.where(np.arange(4) == 1, np.inf, 0), Y)
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda frozen: frozen,
+        lambda frozen: make_pipeline(StandardScaler(), frozen),
+        lambda frozen: VotingClassifier([("nb", GaussianNB()), ("tree", frozen)]),
+    ],
+    ids=["alone", "pipeline", "voting"],
+)
+@pytest.mark.parametrize("kind", [LiRAAttack, RMIAAttack])
+def test_shadows_that_would_know_all_records_are_refused(kind, wrap):
+    frozen = FrozenEstimator(clone(TREE).fit(X, Y))
+    with pytest.raises(ValueError, match="estimator is or holds FrozenEstimator"):
+        kind(wrap(frozen), **FEW).fit(X, Y)
+    scaler = FrozenEstimator(StandardScaler().fit(X))
+    model = make_pipeline(scaler, TREE)
+    assert kind(model, **FEW).fit(X, Y).scores_.any()

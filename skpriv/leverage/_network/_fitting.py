@@ -2,7 +2,7 @@
 
 from contextlib import contextmanager
 
-from torch.nn import CrossEntropyLoss, NLLLoss
+from torch.nn import CrossEntropyLoss, MSELoss, NLLLoss
 
 from skpriv.leverage._network._reading import rows_for
 
@@ -47,6 +47,9 @@ class _Helped:
         return super().infer(x, **fit_params)
 
     def get_loss(self, y_pred, y_true, X=None, *args, **kwargs):
+        if isinstance(self.criterion_, MSELoss) and y_true.numel() == y_pred.numel():
+            # Else a column next to a row would be compared with all of it.
+            y_true = y_true.reshape(y_pred.shape)
         try:
             return self._loss_of(y_pred, y_true, X, *args, **kwargs)
         except IndexError as error:

@@ -1,6 +1,7 @@
 """Read a network: its module, its loss, and the penalty of its parameters."""
 
 import copy
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ import scipy.sparse as sp
 import torch
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.utils import check_array, gen_batches
+from skorch.dataset import ValidSplit
 
 from skpriv.leverage._network import _skorch
 from skpriv.leverage._network._criteria import LogisticLoss, SoftmaxLoss, SquaredLoss
@@ -138,6 +140,27 @@ def check_network(model):
         raise TypeError(
             f"estimator is an MLPRegressor with loss={model.loss!r}; supported is "
             "'squared_error'."
+        )
+
+
+def warn_of_held_out(model):
+    """Warn if a network's training leaves out some of the records it is given.
+
+    Parameters
+    ----------
+    model : skorch.NeuralNet, MLPClassifier or MLPRegressor
+    """
+    if is_perceptron(model):
+        held_out = model.early_stopping and model.solver != "lbfgs"
+        mend = "early_stopping=False"
+    else:
+        held_out = isinstance(model.train_split, ValidSplit)
+        mend = "train_split=None"
+    if held_out:
+        warnings.warn(
+            f"estimator's {type(model).__name__} holds a part of the records out of "
+            f"training, whose scores mean nothing; it wants {mend}.",
+            stacklevel=3,
         )
 
 

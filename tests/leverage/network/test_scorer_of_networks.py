@@ -16,6 +16,8 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from skorch import NeuralNetClassifier, NeuralNetRegressor
+from skorch.dataset import Dataset, ValidSplit
+from skorch.helper import predefined_split
 from torch import nn
 
 from skpriv import GLSScorer, LiRAAttack
@@ -208,6 +210,36 @@ def test_targets_of_one_dimension_are_columns_to_a_net(digits):
     scorer = GLSScorer(two, random_state=0).fit(X, np.stack([y, -y], axis=1) * 1.0)
     assert scorer.scores_.shape == (80,)
     assert 0 < scorer.effective_parameters_ < 7
+
+
+class Squeezed(Perceptron):
+    def forward(self, x):
+        return super().forward(x).squeeze(1)
+
+
+def test_outputs_of_one_dimension_meet_targets_of_one_dimension(digits):
+    X, y = digits
+    column, row = (
+        NeuralNetRegressor(
+            module, max_epochs=3, module__n_outputs=1, train_split=None, verbose=0
+        )
+        for module in (Perceptron, Squeezed)
+    )
+    expected = GLSScorer(column, random_state=0).fit(X, y * 1.0)
+    for targets in (y * 1.0, y[:, np.newaxis] * 1.0):
+        scorer = GLSScorer(row, random_state=0).fit(X, targets)
+        assert_array_equal(scorer.scores_, expected.scores_)
+
+
+def test_records_held_out_of_training_are_warned_of(digits):
+    X, y = digits
+    split = network().set_params(train_split=ValidSplit(5))
+    early = MLPClassifier((3,), early_stopping=True, max_iter=300, random_state=0)
+    for net in (split, early):
+        with pytest.warns(UserWarning, match="holds a part of the records out"):
+            GLSScorer(net, random_state=0).fit(X, y)
+    valid = Dataset(X[:5].astype(np.float32), y[:5])
+    GLSScorer(network().set_params(train_split=predefined_split(valid))).fit(X, y)
 
 
 def test_faults_are_named(digits, fitted):
