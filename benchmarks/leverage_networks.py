@@ -1,7 +1,7 @@
 """How well cheap scores tell what LiRA measures on a network, by depth, on MNIST.
 
     python benchmarks/leverage_networks.py --data FOLDER [--cache FOLDER]
-        [--figure FILE] [--rows 10000] [--shadows 32] [--wrong 0 0.05]
+        [--figure FILE] [--rows 10000] [--shadows 32] [--wrong 0 0.05] [--seed 1]
 
 FOLDER holds mnist10k.npz: images and labels of 10,000 digits. A small convolutional
 network is trained on random halves of them, with all labels right and with some wrong,
@@ -41,20 +41,23 @@ from skpriv.metrics import score_agreement
 
 LAYERS = {"last": "last", "last two": 2, "all": "all"}
 SCORES = ("leverage", "self_influence", "attack_power")
-FOLDS = RepeatedStratifiedKFold(n_splits=2, n_repeats=2, random_state=0)
 
 
-def lira(folder, n_rows, wrong, n_shadows, cache):
+def folds(seed):
+    return RepeatedStratifiedKFold(n_splits=2, n_repeats=2, random_state=seed)
+
+
+def lira(folder, n_rows, wrong, seed, n_shadows, cache):
     """Success against each digit, its split halves, and the seconds of a run."""
-    X, y = load_digits(folder, n_rows, wrong)
+    X, y = load_digits(folder, n_rows, wrong, seed)
     if cache is not None:
-        cache = Path(cache) / f"lira-{n_rows}-{wrong}-{n_shadows}"
+        cache = Path(cache) / f"lira-{n_rows}-{wrong}-{seed}-{n_shadows}"
     attack = LiRAAttack(
-        classifier(), n_shadows=n_shadows, cache_dir=cache, random_state=0
+        classifier(), n_shadows=n_shadows, cache_dir=cache, random_state=seed
     ).fit(X, y)
     # What shadows cost that were read from a cache.
     start = time.perf_counter()
-    trained(X[::2], y[::2])
+    trained(X[::2], y[::2], seed=seed)
     seconds = n_shadows * (time.perf_counter() - start)
     return attack.attack_success_, attack.attack_success_halves_, seconds
 
@@ -64,7 +67,8 @@ def in_sample(net, options, *data):
 
 
 def cross_fitted(net, options, *data):
-    return GLSScorer(clone(net), cv=FOLDS, **options), *load_digits(*data)
+    cv = folds(options["random_state"])
+    return GLSScorer(clone(net), cv=cv, **options), *load_digits(*data)
 
 
 def scored(scorer, X, y):
@@ -73,11 +77,17 @@ def scored(scorer, X, y):
         return scorer.fit(X, y).scores_, scorer.solver_
 
 
-def out_of_fold_loss(X, y):
+def with_seed(*data):
+    return *load_digits(*data), data[-1]
+
+
+def out_of_fold_loss(X, y, seed):
     """Mean loss of each digit at networks trained without it."""
     loss = np.zeros(len(y))
-    for seed, (train, test) in enumerate(FOLDS.split(X, y)):
-        proba = trained(X[train], y[train], seed=seed).predict_proba(X[test])
+    for fold, (train, test) in enumerate(folds(seed).split(X, y)):
+        proba = trained(X[train], y[train], seed=10 * seed + fold).predict_proba(
+            X[test]
+        )
         own = np.maximum(proba[np.arange(len(test)), y[test]], 1e-38)
         loss[test] -= np.log(own)
     return loss
@@ -98,8 +108,8 @@ def remember(folder, name, compute):
 
 def measure(arguments, wrong):
     """Scores, seconds, MiB and solver by (how, layers, score)."""
-    data = (arguments.data, arguments.rows, wrong)
-    net = trained(*load_digits(*data))
+    data = (arguments.data, arguments.rows, wrong, arguments.seed)
+    net = trained(*load_digits(*data), seed=arguments.seed)
     found = {}
     for (how, setup), layers, score in product(
         (("in-sample", in_sample), ("cross-fitted", cross_fitted)),
@@ -112,7 +122,7 @@ def measure(arguments, wrong):
             "solver": arguments.solver,
             "n_sketches": arguments.sketches,
             "tol": arguments.tol,
-            "random_state": 0,
+            "random_state": arguments.seed,
         }
 
         def compute(setup=setup, options=options):
@@ -127,7 +137,7 @@ def measure(arguments, wrong):
 
     def loss():
         values, seconds, memory = in_process(
-            load_digits, out_of_fold_loss, *data, threads=arguments.threads
+            with_seed, out_of_fold_loss, *data, threads=arguments.threads
         )
         return values, seconds, memory, "none"
 
@@ -218,6 +228,7 @@ def main():
     parser.add_argument("--wrong", type=float, nargs="+", default=[0.0, 0.05])
     parser.add_argument("--layers", nargs="+", choices=LAYERS, default=list(LAYERS))
     parser.add_argument("--scores", nargs="+", choices=SCORES, default=SCORES)
+    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--solver", default="auto")
     parser.add_argument("--sketches", type=int, default=128)
     parser.add_argument("--tol", type=float, default=1e-3)
@@ -228,6 +239,7 @@ def main():
         lira,
         arguments.data,
         arguments.rows,
+        seed=arguments.seed,
         n_shadows=arguments.shadows,
         cache=arguments.cache,
     )
