@@ -192,15 +192,17 @@ class _SortedRows:
 
     A feature may differ by some units in the last place of the column's largest value
     or, since PCA's columns are sums of others, of the matrix's; but not by the latter
-    where that would take different training rows for one.
+    in a column of integers, which is no such sum, nor where that would take different
+    training rows for one.
     """
 
     def __init__(self, X, eps):
         self.eps = eps
         largest = _column_maxima(X)
         rounding = _UNITS_IN_LAST_PLACE * eps
-        tolerance = rounding * (largest + largest.max(initial=0))
-        # Further from any record than the tolerance, which is 1 for a column of zeros.
+        of_sums = np.where(_hold_integers(X), 0.0, largest.max(initial=0))
+        tolerance = rounding * (largest + of_sums)
+        # Further from any record than the tolerance.
         self._beyond = 2 * (largest + tolerance + (largest == 0))
         self.X = self._fill(X)
         self._sort(tolerance)
@@ -208,7 +210,9 @@ class _SortedRows:
             self._sort(rounding * largest)
 
     def _sort(self, tolerance):
-        self.tolerance = np.where(tolerance > 0, tolerance, 1.0)
+        # A column of zeros has no unit of its own, and tolerates as good as nothing.
+        smallest = tolerance.min(where=tolerance > 0, initial=self.eps)
+        self.tolerance = np.where(tolerance > 0, tolerance, smallest)
         direction = np.random.RandomState(0).uniform(-1, 1, tolerance.size)
         self._direction = direction / self.tolerance
         self._band = np.abs(direction).sum() + 1
@@ -304,6 +308,14 @@ def _column_maxima(X):
         sizes.data[~np.isfinite(sizes.data)] = 0.0
         return sizes.max(axis=0).toarray().ravel()
     return np.abs(np.where(np.isfinite(X), X, 0.0)).max(axis=0)
+
+
+def _hold_integers(X):
+    """Whether all finite values of each column are integers."""
+    if not sp.issparse(X):
+        return (~np.isfinite(X) | (np.rint(X) == X)).all(axis=0)
+    broken = np.isfinite(X.data) & (X.data != np.rint(X.data))
+    return np.bincount(X.indices[broken], minlength=X.shape[1]) == 0
 
 
 def _identical(A, B):

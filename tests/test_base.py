@@ -82,6 +82,19 @@ def test_new_rows_are_no_records_however_large_a_column_is():
     assert (index.find(new) == -1).all()
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+def test_flags_and_ages_tell_rows_apart_next_to_a_large_column(sparse):
+    # Of ten thousands, float32 knows no fraction that is smaller than a flag.
+    X = np.array([[150000, 30, 0], [150000, 31, 0], [42000, 50, 0]], dtype=np.float32)
+    kind = sp.csr_array if sparse else np.asarray
+    index = RecordIndex(kind(X), np.zeros(3))
+    assert (index.find(kind(X + np.float32([0, 0, 1]))) == -1).all()
+    assert (index.find(kind(X + np.float32([0, 2, 0]))) == -1).all()
+    np.testing.assert_array_equal(index.find(kind(X[[2, 1]])), [2, 1])
+    index = RecordIndex(kind(np.zeros((2, 2))), np.zeros(2))
+    np.testing.assert_array_equal(index.find(kind([[0, 0.5], [0, 0]])), [-1, 0])
+
+
 def test_float32_records_tolerate_float32_rounding():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, 5)).astype(np.float32)

@@ -1,7 +1,9 @@
 """What shadows depend on, as text that is alike in every process."""
 
 import re
+import sys
 import zlib
+from dis import get_instructions
 from functools import partial
 from itertools import pairwise
 from pickle import PicklingError
@@ -13,6 +15,9 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
+# Their estimators are as their versions are.
+_LIBRARIES = ("sklearn.", "skorch.", "torch.")
+_LOADS_GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME")
 _ROWS = re.compile(r"(\d+)( x \d+)* [0-9a-f]+ (?P<checksums>[0-9a-f]*)")
 
 
@@ -49,25 +54,20 @@ def _own_parameters(estimator):
     return {
         f"estimator__{name}": value
         for name, value in clone(estimator).get_params().items()
-        if name.rpartition("__")[2] not in ("random_state", "n_jobs", "verbose")
+        if _bears_on_fit(name)
     }
 
 
+def _bears_on_fit(name):
+    return name.rpartition("__")[2] not in ("random_state", "n_jobs", "verbose")
+
+
 def _describe(name, value):
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, (bool, int, float, str, type(None))):
-        return repr(value)
-    if isinstance(value, type):
-        body = "" if hasattr(value, "get_params") else _hash_of_body(value)
-        return f"{value.__module__}.{value.__qualname__}{body}"
-    if hasattr(value, "get_params") and not isinstance(value, FrozenEstimator):
+    if hasattr(value, "get_params") and not isinstance(value, type | FrozenEstimator):
         # Its parameters have entries of their own.
-        return _describe(name, type(value))
-    if isinstance(value, (list, tuple)):
-        return f"[{', '.join(_describe(name, item) for item in value)}]"
+        value = type(value)
     try:
-        return f"{type(value).__name__} {joblib.hash(value)}{_hash_of_body(value)}"
+        return _describe_value(value)
     except (PicklingError, AttributeError, TypeError) as error:
         raise ValueError(
             f"cache_dir needs {name} to be picklable, to tell whether it changed; got "
@@ -75,49 +75,103 @@ def _describe(name, value):
         ) from error
 
 
+def _describe_value(value):
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, (bool, int, float, str, type(None))):
+        return repr(value)
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_describe_value, value))}]"
+    if isinstance(value, type):
+        name = f"{value.__module__}.{value.__qualname__}"
+        return name if name.startswith(_LIBRARIES) else name + _hash_of_body(value)
+    if hasattr(value, "get_params") and not isinstance(value, FrozenEstimator):
+        # Within a list, such as a callback of a net.
+        parameters = value.get_params(deep=False).items()
+        own = [f"{n}={_describe_value(v)}" for n, v in parameters if _bears_on_fit(n)]
+        return f"{_describe_value(type(value))}({', '.join(own)})"
+    content = joblib.hash(_in_numpy(value))
+    return f"{type(value).__name__} {content}{_hash_of_body(value)}"
+
+
+def _in_numpy(value):
+    """Tensors as arrays, for no two processes pickle a tensor alike."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.nn.Module):
+        return repr(value), {k: _in_numpy(v) for k, v in value.state_dict().items()}
+    if torch is not None and isinstance(value, torch.Tensor):
+        return str(value.dtype), value.detach().cpu().double().numpy()
+    return value
+
+
 def _hash_of_body(value):
     """Hash of what a callable or a class does, which its pickle does not tell."""
-    body = _describe_body(value, seen=set())
+    body = _describe_body(value, seen={})
     return f" {joblib.hash(body)}" if body else ""
 
 
 def _describe_body(value, seen):
     """What a callable or a class does: its code, and what is bound to it.
 
-    Functions in `seen` have been described, and need not be again.
+    What is in `seen` has been described, and has its number there.
     """
     if isinstance(value, FunctionType):
         return _describe_function(value, seen)
+    if isinstance(value, type):
+        return _describe_class(value, seen)
     if isinstance(value, MethodType):
-        return _describe_function(value.__func__, seen)
+        owner = value.__self__
+        kind = owner if isinstance(owner, type) else type(owner)
+        return [_describe_function(value.__func__, seen), _describe_class(kind, seen)]
     if isinstance(value, partial):
         bound = [*value.args, *value.keywords.values()]
         return [
             _describe_body(value.func, seen),
             [_describe_bound(argument, seen) for argument in bound],
         ]
+    if isinstance(value, property):
+        return [_describe_body(part, seen) for part in (value.fget, value.fset)]
     if hasattr(value, "__wrapped__"):
+        # A cache around a function; a static or a class method.
         return _describe_body(value.__wrapped__, seen)
-    if isinstance(value, type):
-        functions = {
-            k: v for k, v in vars(value).items() if isinstance(v, FunctionType)
-        }
-        return [
-            [name, _describe_bound(functions[name], seen)] for name in sorted(functions)
-        ]
-    return _describe_body(type(value), seen) if callable(value) else []
+    return _describe_class(type(value), seen) if callable(value) else []
 
 
 def _describe_function(function, seen):
     if function in seen:
-        return "seen"
-    seen.add(function)
+        return f"seen {seen[function]}"
+    seen[function] = len(seen)
     keywords = function.__kwdefaults__ or {}
     return [
         _describe_code(function.__code__, function, seen),
         [_describe_bound(value, seen) for value in function.__defaults__ or ()],
         [[name, _describe_bound(keywords[name], seen)] for name in sorted(keywords)],
         [_describe_cell(cell, seen) for cell in function.__closure__ or ()],
+    ]
+
+
+def _describe_class(kind, seen):
+    """What is written in a class, and in those beside it that it is derived from."""
+    if kind in seen:
+        return f"seen {seen[kind]}"
+    seen[kind] = len(seen)
+    members = {
+        name: value
+        for name, value in vars(kind).items()
+        if _is_simple(value)
+        or isinstance(value, FunctionType | property | staticmethod | classmethod)
+    }
+    return [
+        [
+            [name, _describe_bound(members[name], seen)]
+            for name in sorted(members)
+            if name not in ("__doc__", "__firstlineno__")
+        ],
+        [
+            _describe_class(base, seen)
+            for base in kind.__bases__
+            if base.__module__ == kind.__module__
+        ],
     ]
 
 
@@ -130,11 +184,13 @@ def _describe_cell(cell, seen):
 
 
 def _describe_bound(value, seen):
-    if isinstance(value, FunctionType):
+    if isinstance(value, FunctionType | property | staticmethod | classmethod):
         # A decorator hides the function that it holds from pickle.
-        return _describe_function(value, seen)
+        return _describe_body(value, seen)
+    if isinstance(value, (list, tuple)):
+        return [_describe_bound(item, seen) for item in value]
     try:
-        return joblib.hash(value)
+        return joblib.hash(_in_numpy(value))
     except (PicklingError, AttributeError, TypeError):
         return f"{type(value).__module__}.{type(value).__qualname__}"
 
@@ -150,8 +206,13 @@ def _describe_code(code, function, seen):
         else repr(value)
         for value in code.co_consts
     ]
+    variables = {
+        step.argval for step in get_instructions(code) if step.opname in _LOADS_GLOBAL
+    }
     names = [
         [name, _describe_global(function.__globals__.get(name), function, seen)]
+        if name in variables
+        else name
         for name in code.co_names
     ]
     return [code.co_code, constants, names]
@@ -161,9 +222,14 @@ def _describe_global(value, function, seen):
     if isinstance(value, (np.ufunc, BuiltinFunctionType)):
         return f"{getattr(value, '__module__', None)}.{value.__name__}"
     helper = getattr(value, "__wrapped__", value)
-    if isinstance(helper, FunctionType) and helper.__module__ == function.__module__:
-        # What is written beside a function is edited with it; libraries are not.
-        return _describe_bound(helper, seen)
+    kind = helper if isinstance(helper, FunctionType | type) else type(helper)
+    # What is written beside a function is edited with it; libraries are not.
+    if kind.__module__ == function.__module__:
+        return _describe_body(kind, seen)
+    if isinstance(value, partial):
+        return _describe_body(value, seen)
+    if isinstance(value, (np.ndarray, list, dict, set)):
+        return _describe_bound(value, seen)
     return repr(value) if _is_simple(value) else ""
 
 

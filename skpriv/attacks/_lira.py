@@ -106,7 +106,9 @@ class LiRAAttack(ShadowAttack):
         Keep the shadow models, to score new rows.
     cache_dir : str or path-like, default=None
         A folder for the signals of finished shadows, from which a run that was
-        killed resumes. Wants an integer `random_state`.
+        killed resumes. Wants an integer `random_state`. The folder belongs to the rows,
+        the parameters and the seed; functions count by what is written in their module,
+        not by what that calls elsewhere.
     n_jobs : int, default=None
         Number of shadows to train at a time, by joblib's backend.
     random_state : int, RandomState instance or None, default=None

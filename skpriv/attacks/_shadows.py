@@ -211,9 +211,11 @@ def _checked_queries(queries, X):
 def _like(X, values):
     """Values as an array, or as a frame if `X` is one, of the same columns."""
     if not hasattr(X, "columns"):
-        return values
+        return values.astype(X.dtype, copy=False) if X.dtype.kind == "f" else values
     if hasattr(X, "iloc"):
-        return type(X)(values, columns=X.columns, index=X.index)
+        frame = type(X)(values, columns=X.columns, index=X.index)
+        floats = X.dtypes[[np.dtype("float32") == dtype for dtype in X.dtypes]]
+        return frame.astype(floats.to_dict())
     if hasattr(X, "with_columns"):
         return type(X)(values, schema=list(X.columns), orient="row")
     raise ValueError(

@@ -214,8 +214,12 @@ def onion_effect(attack, X, y, *, fraction=0.1):
     ranked_by, before = _exposure_twice(clone(attack).fit(X, y))
     order = np.argsort(-ranked_by, kind="stable")
     removed, kept = np.sort(order[:n_removed]), np.sort(order[n_removed:])
+    again = clone(attack)
+    # A folder of shadows belongs to all records.
+    folders = [n for n in again.get_params() if n.rpartition("__")[2] == "cache_dir"]
+    again.set_params(**dict.fromkeys(folders))
     try:
-        again = clone(attack).fit(safe_indexing(X, kept), y[kept])
+        again.fit(safe_indexing(X, kept), y[kept])
     except ValueError as error:
         # What fits all records refuses those kept for being so few, or so alike.
         raise ValueError(

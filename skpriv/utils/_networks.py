@@ -19,7 +19,7 @@ def check_untrained(estimator):
     Raises
     ------
     ValueError
-        If a network in it has a module that was trained already.
+        If a network that is initialized has a module that was given as an object.
     """
     torch = sys.modules.get("torch")
     if torch is None or isinstance(estimator, FrozenEstimator):
@@ -29,13 +29,13 @@ def check_untrained(estimator):
         f"{name}__" for name, part in parts.items() if isinstance(part, FrozenEstimator)
     )
     for name, part in parts.items():
-        trained = getattr(part, "initialized_", False) and len(part.history) > 0
-        if trained and not name.startswith(frozen):
+        # What was loaded from a file has no history either.
+        if getattr(part, "initialized_", False) and not name.startswith(frozen):
             module = part.module
             if isinstance(module, torch.nn.Module):
                 raise ValueError(
                     f"estimator has a {type(part).__name__} whose module is an object "
-                    "that was trained already, so that every copy would begin with "
-                    "what it knows of all records; its module wants to be a class or "
-                    "a function that makes a new one, or to be untrained."
+                    "in use already, so that every copy would begin with what it "
+                    "knows of all records; its module wants to be a class or a "
+                    "function that makes a new one, or the net not to be initialized."
                 )

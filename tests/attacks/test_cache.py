@@ -140,6 +140,33 @@ _BOUND = (
 )
 _CLASS = "class func:\n    def forward(self, X): return X * {}"
 _OBJECT = "class Scaler:\n    def __call__(self, X): return X * {}\nfunc = Scaler()"
+_ATTRIBUTE = (
+    "class Net:\n    width = {}\n    def __init__(self): self.layers = self.width\n"
+    "func = Net"
+)
+_BASE = (
+    "class Base:\n    def forward(self, X): return X * {}\n"
+    "class Net(Base): pass\nfunc = Net"
+)
+_BLOCK = (
+    "class Block:\n    def forward(self, X): return X * {}\n"
+    "class Net:\n    def __init__(self): self.block = Block()\nfunc = Net"
+)
+_STATIC = "class Net:\n    @staticmethod\n    def f(X): return X * {}\nfunc = Net"
+_METHOD = (
+    "class Scaler:\n    def by(self): return {}\n"
+    "    def scale(self, X): return X * self.by()\nfunc = Scaler().scale"
+)
+_LIST = "BY = [{}]\ndef func(X): return X * BY[0]"
+_LISTED = "def f(X): return X * {}\ndef func(X, fs=(f,)): return fs[0](X)"
+_REPEATED = (
+    "def f(X): return X\ndef g(X): return -X\nuse = [None, f, g][{}]\n"
+    "def func(X, a=f, b=g, c=use): return a(b(c(X)))"
+)
+_ESTIMATOR = (
+    "class func:\n    def get_params(self): return dict()\n"
+    "    def fit(self, X, y): return {}"
+)
 
 
 @pytest.mark.parametrize(
@@ -171,7 +198,11 @@ _OBJECT = "class Scaler:\n    def __call__(self, X): return X * {}\nfunc = Scale
         ),
         *[
             (source.format(1), source.format(2))
-            for source in (_HELPER, _CACHED, _PARTIAL, _BOUND, _OBJECT, _CLASS)
+            for source in (
+                *(_HELPER, _CACHED, _PARTIAL, _BOUND, _OBJECT, _CLASS, _ATTRIBUTE),
+                *(_BASE, _BLOCK, _STATIC, _METHOD, _LIST, _LISTED, _REPEATED),
+                _ESTIMATOR,
+            )
         ],
     ],
 )
@@ -190,6 +221,15 @@ def test_a_function_that_holds_itself_is_described(monkeypatch):
         "func = make(); func.__qualname__ = 'func'"
     )
     assert _describe("func", _module(source)) == _describe("func", _module(source))
+
+
+def test_a_name_of_an_attribute_is_no_variable(monkeypatch):
+    monkeypatch.setitem(sys.modules, "edited", None)
+    source = "shape = {}\ndef func(X): return X.shape"
+    before, after = (
+        _describe("func", _module(source.format(shape))) for shape in (1, 2)
+    )
+    assert before == after
 
 
 def test_ufuncs_are_told_from_one_another():

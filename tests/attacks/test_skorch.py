@@ -1,16 +1,23 @@
+import copy
+import subprocess
+import sys
+
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 from joblib import parallel_config
 from numpy.testing import assert_array_equal
 from sklearn.datasets import load_iris
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from skpriv import LiRAAttack
+from skpriv.attacks._fingerprint import fingerprint
 
 torch = pytest.importorskip("torch")
 skorch = pytest.importorskip("skorch")
+EarlyStopping = pytest.importorskip("skorch.callbacks").EarlyStopping
 
 X, Y = load_iris(return_X_y=True)
 X = X.astype(np.float32)
@@ -60,3 +67,67 @@ def test_weights_of_a_network_do_not_pass_from_shadow_to_shadow():
     LiRAAttack(network, n_shadows=6, random_state=0).fit(X, Y)
     after = joblib.hash([p.detach().numpy() for p in network.module.parameters()])
     assert before == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"callbacks": [EarlyStopping(patience=1)]}, {"callbacks": [EarlyStopping()]}),
+        (
+            {"callbacks": [("stop", EarlyStopping(patience=1))]},
+            {"callbacks": [("stop", EarlyStopping())]},
+        ),
+        (
+            {"criterion__weight": torch.tensor([1.0, 2.0, 1.0])},
+            {"criterion__weight": torch.tensor([1.0, 2.0, 3.0])},
+        ),
+    ],
+    ids=["callback", "named callback", "weights"],
+)
+def test_parameters_of_a_network_are_told_from_one_another(before, after):
+    first, same, other = (
+        fingerprint(X, Y, _network(**copy.deepcopy(parameters)))
+        for parameters in (before, before, after)
+    )
+    del first["estimator__module"], same["estimator__module"]
+    del other["estimator__module"]
+    assert first == same != other
+
+
+def test_a_network_is_described_alike_in_every_process():
+    code = (
+        "import torch\n"
+        "from skpriv.attacks._fingerprint import _describe\n"
+        "torch.manual_seed(0)\n"
+        "net = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU())\n"
+        "weight = torch.tensor([1.0, 2.0])\n"
+        "for value in (net, weight, torch.nn.CrossEntropyLoss(weight)):\n"
+        "    print(_describe('value', value))"
+    )
+    described = {
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout
+        for _ in range(2)
+    }
+    assert len(described) == 1
+
+
+def test_a_network_with_loaded_weights_is_no_shadow():
+    network = _network().initialize()
+    with pytest.raises(ValueError, match="module is an object in use"):
+        LiRAAttack(network, n_shadows=6, random_state=0).fit(X, Y)
+
+
+def _to_numpy(frame):
+    # A copy, for torch warns of arrays that may not be written to.
+    return frame.to_numpy(copy=True)
+
+
+def test_noise_leaves_the_type_of_the_rows():
+    for rows in (X, pd.DataFrame(X)):
+        model = _network()
+        if rows is not X:
+            model = make_pipeline(FunctionTransformer(_to_numpy), model)
+        attack = LiRAAttack(model, augmentations=0.1, n_shadows=6, random_state=0)
+        assert np.isfinite(attack.fit(rows, Y).scores_).all()

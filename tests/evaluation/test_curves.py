@@ -3,6 +3,7 @@ import re
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.dummy import DummyClassifier
 from sklearn.frozen import FrozenEstimator
@@ -140,6 +141,14 @@ def test_pipeline_is_measured_by_the_attack_that_it_ends_in(attack):
     rows = StandardScaler().fit_transform(X)
     assert_array_equal(effect.before, onion_effect(attack, rows, Y).before)
     assert effect.after.shape == (135,)
+
+
+def test_shadows_of_all_records_stay_in_their_folder(tmp_path):
+    attack = LiRAAttack(GaussianNB(), n_shadows=12, random_state=0)
+    kept = clone(attack).set_params(cache_dir=tmp_path)
+    effect = onion_effect(make_pipeline(StandardScaler(), kept), X, Y)
+    plain = onion_effect(make_pipeline(StandardScaler(), attack), X, Y)
+    assert_array_equal(effect.after, plain.after)
 
 
 def test_estimator_without_scores_has_no_onion_effect():

@@ -293,9 +293,9 @@ def test_folds_do_not_begin_with_weights_that_saw_all_records(digits):
     net.fit(X.astype(np.float32), y)
     inside = make_pipeline(StandardScaler(), net)
     for trained in (net, inside):
-        with pytest.raises(ValueError, match="module is an object that was trained"):
+        with pytest.raises(ValueError, match="module is an object in use"):
             GLSScorer(trained, cv=2).fit(X, y)
-        with pytest.raises(ValueError, match="module is an object that was trained"):
+        with pytest.raises(ValueError, match="module is an object in use"):
             LiRAAttack(trained, n_shadows=6, n_jobs=1).fit(np.float32(X), y)
     assert np.isfinite(GLSScorer(FrozenEstimator(net)).fit(X, y).scores_).all()
 
