@@ -5,7 +5,7 @@ import warnings
 from numbers import Real
 
 import numpy as np
-from scipy.stats import false_discovery_control, rankdata, t, wilcoxon
+from scipy.stats import binomtest, false_discovery_control, rankdata, t, wilcoxon
 from sklearn.utils import Bunch, column_or_1d, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
@@ -225,9 +225,18 @@ def _signed_rank_p_values(differences):
     for test, column in enumerate(columns):
         values = differences[np.isfinite(differences[:, column]), column]
         if values.size:
-            tied = np.unique(np.abs(values)).size < values.size
-            method = "approx" if tied or values.size > _MOST_PAIRS_EXACT else "exact"
-            p_value = wilcoxon(values, alternative="greater", method=method).pvalue
-            # The normal limit of few pairs goes below what all signs alike have.
-            p_values[test] = max(p_value, 0.5**values.size)
+            p_values[test] = _signed_rank_p_value(values)
     return p_values[which.ravel()]
+
+
+def _signed_rank_p_value(values):
+    n_sizes = np.unique(np.abs(values)).size
+    if n_sizes == 1:
+        # As where a model gives labels only: the signs alone tell, and exactly.
+        n_above = np.count_nonzero(values > 0)
+        return binomtest(n_above, values.size, alternative="greater").pvalue
+    exact = n_sizes == values.size <= _MOST_PAIRS_EXACT
+    method = "exact" if exact else "approx"
+    p_value = wilcoxon(values, alternative="greater", method=method).pvalue
+    # The normal limit of few pairs goes below what all signs alike have.
+    return max(p_value, 0.5**values.size)

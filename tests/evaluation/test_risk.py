@@ -108,6 +108,12 @@ def test_p_values_of_all_records_are_those_of_each(levels, method):
         assert_allclose(p_values[column], expected, rtol=1e-12)
 
 
+def test_differences_of_one_size_are_told_by_their_signs():
+    signs = np.where(np.arange(12)[:, np.newaxis] < [12, 9, 6, 0], 1.0, -1.0)
+    expected = [0.5**12, 299 / 4096, 2510 / 4096, 1]
+    assert_allclose(_signed_rank_p_values(signs), expected, rtol=1e-12)
+
+
 def test_signals_that_do_not_differ_put_nobody_at_risk():
     membership = np.tile([[True], [False]], (8, 3))
     attack = LiRAAttack.from_signals(np.ones((16, 3)), membership)
