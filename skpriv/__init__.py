@@ -1,6 +1,6 @@
 """Per-record privacy assessment: which training records a model exposes."""
 
-from skpriv.utils._lazy import attach
+from skpriv.utils import _lazy
 
 __version__ = "0.1.0.dev0"
 
@@ -30,4 +30,4 @@ __all__ = [
 ]
 
 # Imported on first use, so that `import skpriv` stays light.
-__getattr__, __dir__ = attach(__name__, _HOME)
+__getattr__, __dir__ = _lazy.attach(__name__, _HOME)

@@ -1,6 +1,6 @@
 """Membership inference: tell whether a record was in the training of a model."""
 
-from skpriv.utils._lazy import attach
+from skpriv.utils import _lazy
 
 _HOME = {
     "LeverageAttack": "skpriv.attacks._leverage",
@@ -12,4 +12,4 @@ _HOME = {
 __all__ = ["LeverageAttack", "LiRAAttack", "LossAttack", "RMIAAttack", "WaKAAttack"]
 
 # Imported on first use, so that a worker which only trains shadows starts fast.
-__getattr__, __dir__ = attach(__name__, _HOME)
+__getattr__, __dir__ = _lazy.attach(__name__, _HOME)

@@ -98,7 +98,12 @@ def _in_numpy(value):
     """Tensors as arrays, for no two processes pickle a tensor alike."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.nn.Module):
-        return repr(value), {k: _in_numpy(v) for k, v in value.state_dict().items()}
+        settings = [
+            [name, {k: v for k, v in vars(part).items() if _is_simple(v)}]
+            for name, part in value.named_modules()
+        ]
+        tensors = {k: _in_numpy(v) for k, v in value.state_dict().items()}
+        return repr(value), settings, tensors
     if torch is not None and isinstance(value, torch.Tensor):
         return str(value.dtype), value.detach().cpu().double().numpy()
     return value
@@ -124,7 +129,7 @@ def _describe_body(value, seen):
         kind = owner if isinstance(owner, type) else type(owner)
         return [_describe_function(value.__func__, seen), _describe_class(kind, seen)]
     if isinstance(value, partial):
-        bound = [*value.args, *value.keywords.values()]
+        bound = [*value.args, *value.keywords.items()]
         return [
             _describe_body(value.func, seen),
             [_describe_bound(argument, seen) for argument in bound],

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from skpriv import LiRAAttack
-from skpriv.attacks._fingerprint import fingerprint
+from skpriv.attacks._fingerprint import _describe, fingerprint
 
 torch = pytest.importorskip("torch")
 skorch = pytest.importorskip("skorch")
@@ -92,6 +92,16 @@ def test_parameters_of_a_network_are_told_from_one_another(before, after):
     del first["estimator__module"], same["estimator__module"]
     del other["estimator__module"]
     assert first == same != other
+
+
+def test_a_setting_of_a_module_is_told_from_another():
+    class Scaled(torch.nn.Module):
+        def __init__(self, by):
+            super().__init__()
+            self.by = by
+
+    one, same, other = (_describe("module", Scaled(by)) for by in (1.0, 1.0, 2.0))
+    assert one == same != other
 
 
 def test_a_network_is_described_alike_in_every_process():
