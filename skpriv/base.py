@@ -1,17 +1,11 @@
-"""The contract of every scorer: one score a record, and which row is which record."""
+"""The contract of every scorer."""
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.utils import (
-    assert_all_finite,
-    check_consistent_length,
-    column_or_1d,
-    gen_batches,
-)
+from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-_ROWS_A_BATCH = 4096
-_UNITS_IN_LAST_PLACE = 64
+from skpriv._records import RecordIndex
+from skpriv.utils._sklearn import safe_indexing
 
 
 class RecordScorerMixin:
@@ -19,10 +13,12 @@ class RecordScorerMixin:
 
     A scorer calls `_remember_records` at the end of its ``fit`` and provides
 
-    - ``_validate_rows(X)``: validated rows, in the form that ``fit`` kept;
-    - ``_score_rows(X, y, records)``: the scores of rows with labels ``y``, where
-      ``records[i]`` is the training record that row ``i`` is, or -1;
-    - ``_score_records()``: the scores of the training records.
+    - ``_validate_rows(X)``: validated rows, in the form that the scorer computes with;
+    - ``_score_records()``: the scores of the training records;
+    - ``_score_new_rows(X, y)``: the scores of rows that are no training records.
+
+    It may override ``_record_keys(X)``, which turns validated rows into the numbers
+    by which training records are recognised, and ``_validate_labels(y)``.
     """
 
     def __sklearn_tags__(self):
@@ -31,21 +27,26 @@ class RecordScorerMixin:
         return tags
 
     def _remember_records(self, X, y):
-        self._records = RecordIndex(X, y)
+        """Keep the training records, and forget scores of an earlier ``fit``."""
+        self._records = RecordIndex(self._record_keys(X), y)
         self.__dict__.pop("_scores", None)
 
+    def _record_keys(self, X):
+        return X
+
     def _identify_rows(self, X, y):
-        """Give rows their labels and the training records that they are."""
+        """Return the labels of rows, and the training records that they are."""
+        keys = self._record_keys(X)
         if y is not None:
             check_consistent_length(X, y)
             y = self._validate_labels(y)
-            return y, self._records.find(X, y)
-        records = self._records.find(X)
+            return y, self._records.find(keys, y)
+        records = self._records.find(keys)
         unknown = np.flatnonzero(records < 0)
         if unknown.size:
             raise ValueError(
-                f"y is needed: {unknown.size} of the {records.size} rows of X are no "
-                f"training record (the first is row {unknown[0]}), so that their "
+                f"y must be given: {unknown.size} of the {records.size} rows of X are "
+                f"not training records (the first is row {unknown[0]}), so their "
                 "labels are not known; pass the labels of all rows as y."
             )
         return self._records.y[records], records
@@ -54,13 +55,14 @@ class RecordScorerMixin:
         y = column_or_1d(y)
         assert_all_finite(y, input_name="y")
         if y.dtype.kind == "O" and any(label is None for label in y):
-            raise ValueError("Input y contains None; every row needs a label.")
+            raise ValueError("y contains None; every row must have a label.")
         return y
 
     def score_samples(self, X, y=None):
         """Score rows by their exposure; higher means more exposed.
 
-        A row that coincides with a training row, and has its label, is that record.
+        A row that coincides with a training row, and has its label, is that record
+        and has its score.
 
         Parameters
         ----------
@@ -83,7 +85,13 @@ class RecordScorerMixin:
         check_is_fitted(self)
         X = self._validate_rows(X)
         y, records = self._identify_rows(X, y)
-        return self._score_rows(X, y, records)
+        scores = np.empty(records.size)
+        known = records >= 0
+        scores[known] = self.scores_[records[known]]
+        if not known.all():
+            new = np.flatnonzero(~known)
+            scores[new] = self._score_new_rows(safe_indexing(X, new), y[new])
+        return scores
 
     @property
     def scores_(self):
@@ -92,240 +100,3 @@ class RecordScorerMixin:
         if "_scores" not in self.__dict__:
             self._scores = self._score_records()
         return self._scores
-
-
-class RecordIndex:
-    """Find the training record that a row is.
-
-    Rows coincide when they agree, feature by feature, up to the rounding that a
-    transformer leaves between ``fit_transform`` and ``transform``, or between a
-    whole matrix and some of its rows. Among several such records the closest one
-    counts, and among equally close ones the first.
-
-    Rows that coincide have nearly the same projection on any direction, so one
-    sort of the projections replaces comparing all pairs.
-
-    Parameters
-    ----------
-    X : {ndarray, sparse matrix} of shape (n_records, n_features)
-        The training rows.
-    y : ndarray of shape (n_records,) or (n_records, n_outputs)
-        Their labels.
-    """
-
-    def __init__(self, X, y):
-        self.X = X
-        self.y = y
-        self._sorted = None
-
-    def find(self, X, y=None):
-        """Return the record that each row is, -1 where it is none.
-
-        Parameters
-        ----------
-        X : {ndarray, sparse matrix} of shape (n_rows, n_features)
-        y : ndarray of shape (n_rows,) or (n_rows, n_outputs), default=None
-            Labels, which must be the record's too. None: any label will do.
-
-        Returns
-        -------
-        records : ndarray of shape (n_rows,), dtype intp
-        """
-        same_shape = X.shape == self.X.shape
-        if same_shape and _identical(X, self.X):
-            records = np.arange(X.shape[0])
-            if y is None or np.array_equal(y, self.y):
-                return records
-        eps = max(np.finfo(rows.dtype).eps for rows in (X, self.X))
-        if self._sorted is None or self._sorted.eps != eps:
-            self._sorted = _SortedRows(self.X, eps)
-        records, gaps = self._sorted.closest(X, *self._label_codes(y))
-        if same_shape:
-            own = self._sorted.gaps(X, slice(None), slice(None))
-            if (own <= 1).all():
-                here = own <= 4 * gaps
-                if y is not None:
-                    here &= _rows_equal(y, self.y)
-                records[here] = np.flatnonzero(here)
-        return records
-
-    def _label_codes(self, y):
-        if y is None:
-            return None, None
-        check_same_kind_of_label(y, self.y)
-        both = np.concatenate([self.y, y])
-        axis = None if both.ndim == 1 else 0
-        codes = np.unique(both, axis=axis, return_inverse=True)[1].reshape(-1)
-        return codes[: len(self.y)], codes[len(self.y) :]
-
-
-def check_same_kind_of_label(y, y_fit):
-    """Raise if labels are numbers where training had strings, or the reverse.
-
-    Parameters
-    ----------
-    y, y_fit : ndarray
-        The labels given now, and those of ``fit``.
-    """
-    if y.ndim != y_fit.ndim or y.shape[1:] != y_fit.shape[1:]:
-        raise ValueError(
-            f"y has shape {y.shape}, but the labels in fit had shape {y_fit.shape}."
-        )
-    numeric, numeric_fit = (
-        labels.dtype.kind in "biuf" if labels.dtype.kind != "O" else None
-        for labels in (y, y_fit)
-    )
-    if numeric is None:
-        numeric = not any(isinstance(label, str) for label in y.flat)
-    if numeric_fit is None:
-        numeric_fit = not any(isinstance(label, str) for label in y_fit.flat)
-    if numeric != numeric_fit:
-        kind = {True: "numbers", False: "strings"}
-        raise ValueError(
-            f"y has labels that are {kind[numeric]}, but the labels in fit were "
-            f"{kind[numeric_fit]}."
-        )
-
-
-class _SortedRows:
-    """Training rows, grouped where identical and sorted by a projection.
-
-    A feature may differ by some units in the last place of the column's largest value
-    or, since PCA's columns are sums of others, of the matrix's; but not by the latter
-    in a column of integers, which is no such sum, nor where that would take different
-    training rows for one.
-    """
-
-    def __init__(self, X, eps):
-        self.eps = eps
-        largest = _column_maxima(X)
-        rounding = _UNITS_IN_LAST_PLACE * eps
-        of_sums = np.where(_hold_integers(X), 0.0, largest.max(initial=0))
-        tolerance = rounding * (largest + of_sums)
-        # Further from any record than the tolerance.
-        self._beyond = 2 * (largest + tolerance + (largest == 0))
-        self.X = self._fill(X)
-        self._sort(tolerance)
-        if not self._tells_rows_apart:
-            self._sort(rounding * largest)
-
-    def _sort(self, tolerance):
-        # A column of zeros has no unit of its own, and tolerates as good as nothing.
-        smallest = tolerance.min(where=tolerance > 0, initial=self.eps)
-        self.tolerance = np.where(tolerance > 0, tolerance, smallest)
-        direction = np.random.RandomState(0).uniform(-1, 1, tolerance.size)
-        self._direction = direction / self.tolerance
-        self._band = np.abs(direction).sum() + 1
-
-        keys = self.X @ self._direction
-        order = np.argsort(keys, kind="stable")
-        steps = self.gaps(self.X, order[1:], order[:-1])
-        self._tells_rows_apart = not ((steps > 0) & (steps <= 1)).any()
-        starts = np.concatenate([[True], steps > 0])
-        self._keys = keys[order[starts]]
-        self._examples = order[starts]
-        self._group = np.empty(order.size, dtype=np.intp)
-        self._group[order] = np.cumsum(starts) - 1
-
-    def _fill(self, X):
-        """Put numbers that no record has, one for each, for NaN, inf and -inf."""
-        if sp.issparse(X):
-            data = _fill(X.data, self._beyond[X.indices])
-            return type(X)((data, X.indices, X.indptr), shape=X.shape)
-        return _fill(X, self._beyond)
-
-    def gaps(self, X, rows, records):
-        """Largest difference of each pair of rows, in units of the tolerance."""
-        rows, records = (
-            np.arange(M.shape[0])[which] for M, which in ((X, rows), (self.X, records))
-        )
-        gaps = np.empty(rows.size)
-        for batch in gen_batches(rows.size, _ROWS_A_BATCH) if rows.size else ():
-            difference = abs(self._fill(X[rows[batch]]) - self.X[records[batch]])
-            if sp.issparse(difference):
-                scaled = difference.multiply(1 / self.tolerance).tocsr()
-                gaps[batch] = scaled.max(axis=1).toarray().ravel()
-            else:
-                gaps[batch] = (difference / self.tolerance).max(axis=1)
-        return gaps
-
-    def closest(self, X, codes=None, row_codes=None):
-        """Return the closest coinciding record of each row, and how far it is."""
-        first = _FirstOfGroup(self._group, codes)
-        keys = self._fill(X) @ self._direction
-        low = np.searchsorted(self._keys, keys - self._band)
-        high = np.searchsorted(self._keys, keys + self._band, side="right")
-        records = np.full(X.shape[0], -1)
-        gaps = np.full(X.shape[0], np.inf)
-        rows = np.flatnonzero(low < high)
-        while rows.size:
-            groups = low[rows]
-            found = first(groups, None if row_codes is None else row_codes[rows])
-            gap = self.gaps(X, rows, self._examples[groups])
-            better = (found >= 0) & (gap <= 1)
-            better &= (gap < gaps[rows]) | (
-                (gap == gaps[rows]) & (found < records[rows])
-            )
-            records[rows[better]] = found[better]
-            gaps[rows[better]] = gap[better]
-            low[rows] += 1
-            rows = rows[low[rows] < high[rows]]
-        return records, gaps
-
-
-class _FirstOfGroup:
-    """The first record of a group of identical rows, or of one label in it."""
-
-    def __init__(self, group, codes):
-        self._n_codes = 1 if codes is None else int(codes.max()) + 1
-        keys = group if codes is None else group * self._n_codes + codes
-        self._keys, self._first = np.unique(keys, return_index=True)
-
-    def __call__(self, groups, codes):
-        if codes is None:
-            return self._first[groups]
-        keys = groups * self._n_codes + codes
-        place = np.minimum(np.searchsorted(self._keys, keys), self._keys.size - 1)
-        found = (codes < self._n_codes) & (self._keys[place] == keys)
-        return np.where(found, self._first[place], -1)
-
-
-def _fill(values, beyond):
-    if (np.abs(values) <= beyond).all():
-        return values
-    # A number as large as those put in is no record's either.
-    return np.select(
-        [np.isnan(values), values == np.inf, values == -np.inf],
-        [2 * beyond, 3 * beyond, -3 * beyond],
-        np.clip(values, -beyond, beyond),
-    )
-
-
-def _column_maxima(X):
-    """Largest finite value of each column, by its size."""
-    if sp.issparse(X):
-        sizes = abs(X)
-        sizes.data[~np.isfinite(sizes.data)] = 0.0
-        return sizes.max(axis=0).toarray().ravel()
-    return np.abs(np.where(np.isfinite(X), X, 0.0)).max(axis=0)
-
-
-def _hold_integers(X):
-    """Whether all finite values of each column are integers."""
-    if not sp.issparse(X):
-        return (~np.isfinite(X) | (np.rint(X) == X)).all(axis=0)
-    broken = np.isfinite(X.data) & (X.data != np.rint(X.data))
-    return np.bincount(X.indices[broken], minlength=X.shape[1]) == 0
-
-
-def _identical(A, B):
-    if A is B:
-        return True
-    if sp.issparse(A):
-        return (A != B).nnz == 0
-    return np.array_equal(A, B, equal_nan=True)
-
-
-def _rows_equal(a, b):
-    equal = a == b
-    return equal if equal.ndim == 1 else equal.all(axis=1)

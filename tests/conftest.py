@@ -1,7 +1,16 @@
 """What all tests share."""
 
+import numba
 import pytest
+import torch
 from joblib.externals.loky import get_reusable_executor
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _one_thread_each():
+    # Tests run in several processes, whose small problems gain nothing by threads.
+    numba.set_num_threads(1)
+    torch.set_num_threads(1)
 
 
 @pytest.fixture(autouse=True, scope="module")

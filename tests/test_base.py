@@ -6,7 +6,8 @@ import scipy.sparse as sp
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
-from skpriv.base import RecordIndex, check_same_kind_of_label
+from skpriv._records import RecordIndex
+from skpriv.utils._labels import check_same_kind_of_label
 
 
 def naive_find(X_fit, y_fit, X, y=None):

@@ -10,20 +10,20 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skpriv._rows import as_rows
 from skpriv.attacks._cache import CollectedSignals, ShadowCache
 from skpriv.attacks._fingerprint import fingerprint
 from skpriv.attacks._knn import NearestNeighborShadows, takes_fast_path
-from skpriv.attacks._rows import as_rows
 from skpriv.attacks._shadows import (
     Queries,
     complementary_halves,
-    draw_seeds,
     noise_scale,
     train_shadows,
 )
 from skpriv.attacks._signals import compare_methods, response_method
 from skpriv.attacks._target import TargetAttackMixin, check_target
 from skpriv.utils._sklearn import HasMethods, Interval, StrOptions, fit_context
+from skpriv.utils._training import draw_seeds
 
 
 class ShadowAttack(TargetAttackMixin, CallbackSupportMixin, BaseEstimator):
@@ -210,7 +210,7 @@ class ShadowAttack(TargetAttackMixin, CallbackSupportMixin, BaseEstimator):
             self.target_signals_, self.signals_, self.membership_
         )
 
-    def _score_new_rows(self, X, codes):
+    def _score_unseen(self, X, codes):
         signals = self._signals_of_new_rows(X, codes)
         values, _ = self._queries.ask(self.target_, X, codes)
         return self._score_signals(values, signals, np.zeros(signals.shape, dtype=bool))
@@ -255,13 +255,13 @@ class ShadowAttack(TargetAttackMixin, CallbackSupportMixin, BaseEstimator):
         compare_methods(response_method(target, self.classes_), self.response_method_)
         X = as_rows(X)
         validate_data(self, X, skip_check_array=True, reset=False)
-        y, records = self._identify_rows(self._encoder.transform(X), y)
+        y, records = self._identify_rows(X, y)
         if not np.array_equal(records, np.arange(self.signals_.shape[1])):
             raise ValueError(
                 "X and y are not the records of fit, in the same order, which "
                 "score_target wants."
             )
-        values, _ = self._queries.ask(target, X, self._label_codes(y))
+        values, _ = self._queries.ask(target, X, self._known_labels.codes(y))
         return self._score_signals(values, self.signals_, self.membership_)
 
 

@@ -171,9 +171,9 @@ class LeverageAttack(RecordScorerMixin, BaseEstimator):
         return y
 
     def _score_records(self):
-        return self._score_rows(self._records.X, self._records.y, None)
+        return self._score_new_rows(self._records.X, self._records.y)
 
-    def _score_rows(self, X, y, records):
+    def _score_new_rows(self, X, y):
         check_consistent_length(X, y)
         leverage = self._leverages(X)
         residuals = self._residuals(X, y)

@@ -296,14 +296,14 @@ class LiRAAttack(ShadowAttack):
             raise AttributeError("scores_ wants target_signals in from_signals.")
         return super()._score_records()
 
-    def _score_new_rows(self, X, codes):
+    def _score_unseen(self, X, codes):
         if self.mode == "online":
             raise ValueError(
                 f"{codes.size} rows of X are no records of fit: no shadow was trained "
                 "with them, which mode='online' needs; mode wants 'offline' or "
                 "'offline-density' to score new rows."
             )
-        return super()._score_new_rows(X, codes)
+        return super()._score_unseen(X, codes)
 
     def score_samples(self, X, y=None):
         check_is_fitted(self)

@@ -14,12 +14,10 @@ from skpriv.attacks._signals import (
     response_method,
     within_float32,
 )
-from skpriv.utils._networks import check_untrained
-from skpriv.utils._seeding import seeded_torch
-from skpriv.utils._sklearn import safe_indexing, set_random_states
+from skpriv.utils._sklearn import safe_indexing
+from skpriv.utils._training import check_untrained, fit_clone, seeded_torch
 
 _SHIFTS = 2
-_LARGEST_SEED = np.iinfo(np.int32).max
 
 
 def complementary_halves(y, n_pairs, random_state=None):
@@ -51,21 +49,6 @@ def complementary_halves(y, n_pairs, random_state=None):
         membership[2 * pair, order[rng.randint(2) :: 2]] = True
     membership[1::2] = ~membership[::2]
     return membership
-
-
-def draw_seeds(n_seeds, random_state):
-    """Draw seeds, one a model, so that models do not depend on their order.
-
-    Parameters
-    ----------
-    n_seeds : int
-    random_state : RandomState instance
-
-    Returns
-    -------
-    seeds : list of int
-    """
-    return [int(seed) for seed in random_state.randint(_LARGEST_SEED, size=n_seeds)]
 
 
 @dataclass(frozen=True)
@@ -224,32 +207,6 @@ def _like(X, values):
     )
 
 
-def train_model(estimator, X, y, seed):
-    """Fit a clone, all of its random states seeded.
-
-    Parameters
-    ----------
-    estimator : classifier
-    X, y
-        The rows to train on, and their labels.
-    seed : int
-
-    Returns
-    -------
-    model : classifier
-
-    Raises
-    ------
-    ValueError
-        If a network in it would begin with what it learnt before.
-    """
-    check_untrained(estimator)
-    model = clone(estimator)
-    set_random_states(model, np.random.RandomState(seed))
-    with seeded_torch(seed):
-        return model.fit(X, y)
-
-
 def train_shadow(shadow, estimator, X, y, members, queries, seed, keep):
     """Train one shadow and ask it.
 
@@ -276,7 +233,7 @@ def train_shadow(shadow, estimator, X, y, members, queries, seed, keep):
     """
     rows = np.flatnonzero(members)
     labels = queries.classes[y[rows]]
-    model = train_model(estimator, safe_indexing(X, rows), labels, seed)
+    model = fit_clone(estimator, safe_indexing(X, rows), labels, seed=seed)
     return shadow, *queries.ask(model, X, y), model if keep else None
 
 

@@ -8,10 +8,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from skpriv.attacks._base import ShadowAttack
-from skpriv.attacks._shadows import draw_seeds
 from skpriv.attacks._signals import model_signals, response_method
 from skpriv.attacks._target import TargetAttackMixin
 from skpriv.utils._sklearn import HasMethods, Interval, StrOptions, fit_context
+from skpriv.utils._training import draw_seeds
 
 _ROUNDING = 1e-10
 
@@ -99,10 +99,10 @@ class LossAttack(TargetAttackMixin, BaseEstimator):
         self.target_ = self._find_target(X, codes, seed)
         self.response_method_ = response_method(self.target_, self.classes_)
         self._remember_rows(X, codes)
-        self._scores = self._score_new_rows(X, codes)
+        self._scores = self._score_unseen(X, codes)
         return self
 
-    def _score_new_rows(self, X, codes):
+    def _score_unseen(self, X, codes):
         return model_signals(
             self.target_, X, codes, self.classes_, kind="loss", smoothing=self.smoothing
         )[0]
@@ -243,7 +243,7 @@ class RMIAAttack(ShadowAttack):
         ratios = self._log_ratios(values.astype(np.float64), signals, membership)
         return self._share_exceeded(ratios, ratios)
 
-    def _score_new_rows(self, X, codes):
+    def _score_unseen(self, X, codes):
         if self.mode == "online":
             raise ValueError(
                 f"{codes.size} rows of X are no records of fit: no shadow was trained "

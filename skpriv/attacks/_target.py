@@ -15,10 +15,10 @@ from sklearn.utils import (
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skpriv.attacks._rows import RowEncoder, as_rows
-from skpriv.attacks._shadows import train_model
+from skpriv._rows import RowEncoder, as_rows
 from skpriv.base import RecordScorerMixin
-from skpriv.utils._sklearn import safe_indexing
+from skpriv.utils._labels import Labels
+from skpriv.utils._training import fit_clone
 
 
 def check_target(target, classes):
@@ -106,7 +106,8 @@ class TargetAttackMixin(RecordScorerMixin):
                 f"n_samples={y.size} is too few; {type(self).__name__} wants at least "
                 "4 records."
             )
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        self._known_labels, codes = Labels.of(y)
+        self.classes_ = self._known_labels.classes
         if self.classes_.size < 2:
             only = self.classes_.tolist()[0]
             raise ValueError(f"y has 1 class, {only!r}; {type(self).__name__} wants 2.")
@@ -115,12 +116,22 @@ class TargetAttackMixin(RecordScorerMixin):
     def _find_target(self, X, codes, seed):
         """Return the target given, or one trained on all records."""
         if self.target is None:
-            return train_model(self._shadow_estimator(), X, self.classes_[codes], seed)
+            return fit_clone(
+                self._shadow_estimator(), X, self.classes_[codes], seed=seed
+            )
         return check_target(self.target, self.classes_)
 
     def _remember_rows(self, X, codes):
-        self._encoder = RowEncoder()
-        self._remember_records(self._encoder.fit_transform(X), self.classes_[codes])
+        self._encoder = RowEncoder().fit(X)
+        self._remember_records(X, self.classes_[codes])
+
+    def _record_keys(self, X):
+        return self._encoder.transform(X)
+
+    def _validate_rows(self, X):
+        X = as_rows(X)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        return X
 
     def score_samples(self, X, y=None):
         """Score rows by how surely they were training records of ``target_``.
@@ -144,27 +155,10 @@ class TargetAttackMixin(RecordScorerMixin):
             If `y` is None and a row coincides with no record, or if the attack has
             no way to score rows that ``fit`` has not seen.
         """
-        check_is_fitted(self)
-        X = as_rows(X)
-        validate_data(self, X, skip_check_array=True, reset=False)
-        labels, records = self._identify_rows(self._encoder.transform(X), y)
-        scores = np.empty(records.size)
-        known = records >= 0
-        scores[known] = self.scores_[records[known]]
-        if not known.all():
-            rows = np.flatnonzero(~known)
-            codes = self._label_codes(labels[rows])
-            scores[rows] = self._score_new_rows(safe_indexing(X, rows), codes)
-        return scores
+        return super().score_samples(X, y)
 
-    def _label_codes(self, y):
-        codes = np.searchsorted(self.classes_, y).clip(max=self.classes_.size - 1)
-        unknown = self.classes_[codes] != y
-        if unknown.any():
-            raise ValueError(
-                f"y has labels that fit has not seen: {np.unique(y[unknown]).tolist()}."
-            )
-        return codes
+    def _score_new_rows(self, X, y):
+        return self._score_unseen(X, self._known_labels.codes(y))
 
 
 def shadow_estimator_of(attack):

@@ -205,9 +205,9 @@ class WaKAAttack(RecordScorerMixin, BaseEstimator):
 
     def _score_records(self):
         X, y = self._records.X, self._records.y
-        return self._score_rows(X, y, None)
+        return self._score_new_rows(X, y)
 
-    def _score_rows(self, X, y, records):
+    def _score_new_rows(self, X, y):
         loss = self._losses(X, y)
         if self.statistic == "waka":
             return self.scorer_.attack_score(X, y, loss)

@@ -17,8 +17,7 @@ from sklearn.utils import (
 )
 from sklearn.utils.parallel import Parallel, delayed
 
-from skpriv.attacks._rows import as_rows
-from skpriv.attacks._shadows import draw_seeds, train_model
+from skpriv._rows import as_rows
 from skpriv.attacks._target import shadow_estimator_of
 from skpriv.metrics._roc import check_rates
 from skpriv.utils._sklearn import (
@@ -28,6 +27,7 @@ from skpriv.utils._sklearn import (
     safe_indexing,
     validate_params,
 )
+from skpriv.utils._training import draw_seeds, fit_clone
 
 
 @validate_params(
@@ -134,7 +134,7 @@ def _ranked(scores, order, rng):
 def _macro_f1(estimator, X, y, rows, X_test, y_test, seed):
     if np.unique(y[rows]).size < 2:
         return np.nan
-    model = train_model(estimator, safe_indexing(X, rows), y[rows], seed)
+    model = fit_clone(estimator, safe_indexing(X, rows), y[rows], seed=seed)
     return f1_score(y_test, model.predict(X_test), average="macro", zero_division=0)
 
 

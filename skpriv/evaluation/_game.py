@@ -14,13 +14,14 @@ from sklearn.utils import (
 )
 from sklearn.utils.parallel import Parallel, delayed
 
-from skpriv.attacks._rows import as_rows
-from skpriv.attacks._shadows import complementary_halves, draw_seeds, train_model
+from skpriv._rows import as_rows
+from skpriv.attacks._shadows import complementary_halves
 from skpriv.attacks._target import shadow_estimator_of
 from skpriv.metrics import attack_report
 from skpriv.metrics._roc import check_rates
 from skpriv.metrics._scorers import score_rows
 from skpriv.utils._sklearn import HasMethods, Interval, safe_indexing, validate_params
+from skpriv.utils._training import draw_seeds, fit_clone
 
 _COMMON = {
     "attack": [HasMethods(["fit", "score_samples"])],
@@ -195,7 +196,7 @@ def _score_round(attack, X, y, members, seed):
     inside = safe_indexing(X, rows)
     if not hasattr(attack, "target"):
         return score_rows(clone(attack).fit(inside, y[rows]), X, y)
-    target = train_model(shadow_estimator_of(attack), inside, y[rows], seed)
+    target = fit_clone(shadow_estimator_of(attack), inside, y[rows], seed=seed)
     if hasattr(attack, "score_target"):
         return attack.score_target(target, X, y)
     return clone(attack).set_params(target=target).fit(X, y).scores_

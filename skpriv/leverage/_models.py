@@ -18,8 +18,8 @@ from skpriv.leverage._network._detect import is_network
 from skpriv.leverage._options import check_linear_options
 from skpriv.leverage._softmax import SoftmaxModel
 from skpriv.utils._optional import import_optional
-from skpriv.utils._seeding import seeded_torch
 from skpriv.utils._sklearn import set_random_states
+from skpriv.utils._training import seeded_torch
 
 
 def unwrap(estimator):

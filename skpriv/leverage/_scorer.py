@@ -13,7 +13,7 @@ from sklearn.utils import check_array, check_random_state, column_or_1d, get_tag
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skpriv.base import RecordScorerMixin, check_same_kind_of_label
+from skpriv.base import RecordScorerMixin
 from skpriv.leverage._inverse import NegativeCurvatureError
 from skpriv.leverage._linear import SeparableModel
 from skpriv.leverage._models import (
@@ -33,7 +33,7 @@ from skpriv.leverage._options import NetworkOptions
 from skpriv.leverage._score_parameter import ScoreParameter
 from skpriv.leverage._terms import RecordTerms, score_of
 from skpriv.leverage._trust import LARGEST_STEP, overall_step, trusted, warn_of_missing
-from skpriv.utils._networks import check_untrained
+from skpriv.utils._labels import check_same_kind_of_label
 from skpriv.utils._sklearn import (
     HasMethods,
     Interval,
@@ -42,6 +42,7 @@ from skpriv.utils._sklearn import (
     fit_context,
     safe_indexing,
 )
+from skpriv.utils._training import check_untrained
 
 
 class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
@@ -513,11 +514,8 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         """Whether the score is that of the optimum wherever the weights are."""
         return score == "leverage" and self._model is not None and self._model.quadratic
 
-    def _remember_records(self, X, y):
-        super()._remember_records(_flat(X), y)
-
-    def _identify_rows(self, X, y):
-        return super()._identify_rows(_flat(X), y)
+    def _record_keys(self, X):
+        return _flat(X)
 
     def _validate_rows(self, X):
         if self._takes_any_input():
@@ -545,15 +543,10 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
                 self._labels.codes(y)
         return y
 
-    def _score_rows(self, X, y, records):
-        scores = self.scores_[records]
-        new = np.flatnonzero(records < 0)
-        if new.size:
-            weights = np.ones(new.size)
-            terms = _terms_of(self._model, X[new], y[new], weights, self._overall_step)
-            warn_of_missing([terms], self._exact(self._score_name))
-            scores[new] = self._score_terms(terms, members=False)
-        return scores
+    def _score_new_rows(self, X, y):
+        terms = _terms_of(self._model, X, y, np.ones(len(y)), self._overall_step)
+        warn_of_missing([terms], self._exact(self._score_name))
+        return self._score_terms(terms, members=False)
 
     def _score_records(self):
         return self._fit_scores

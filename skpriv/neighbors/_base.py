@@ -14,9 +14,11 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
-from skpriv.base import RecordIndex, RecordScorerMixin, check_same_kind_of_label
+from skpriv._records import RecordIndex
+from skpriv.base import RecordScorerMixin
 from skpriv.neighbors import _semivalues
 from skpriv.neighbors._search import make_search
+from skpriv.utils._labels import Labels, check_same_kind_of_label
 from skpriv.utils._sklearn import (
     Interval,
     StrOptions,
@@ -148,7 +150,8 @@ class KNNScorer(RecordScorerMixin, BaseEstimator):
 
     def _fit_labels(self, y):
         check_classification_targets(y)
-        self.classes_, labels = np.unique(y, return_inverse=True)
+        self._known_labels, labels = Labels.of(y)
+        self.classes_ = self._known_labels.classes
         self._labels = labels.astype(np.int32)
         self._label_counts = np.bincount(labels)
 
@@ -232,13 +235,10 @@ class KNNScorer(RecordScorerMixin, BaseEstimator):
 
     def _encode(self, y):
         """Return the number of each label, -1 for one that no training record has."""
-        check_same_kind_of_label(y, self.classes_)
-        places = np.searchsorted(self.classes_, y)
-        places = np.minimum(places, self.classes_.size - 1)
-        return np.where(self.classes_[places] == y, places, -1).astype(np.int32)
+        return self._known_labels.codes(y, unknown=-1).astype(np.int32)
 
-    def _score_rows(self, X, y, records):
-        return self._self_values(X, self._encode(y), records)
+    def _score_new_rows(self, X, y):
+        return self._self_values(X, self._encode(y), np.full(X.shape[0], -1))
 
     def _score_records(self):
         records = np.arange(self.n_samples_fit_)

@@ -5,9 +5,9 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
-from skpriv.base import check_same_kind_of_label
 from skpriv.neighbors import _shapley_regression
 from skpriv.neighbors._base import KNNScorer, RankWeights
+from skpriv.utils._labels import check_same_kind_of_label
 from skpriv.utils._sklearn import Interval, StrOptions
 
 

@@ -15,8 +15,8 @@ from skpriv.attacks._shadows import (
     augmented,
     complementary_halves,
     noise_scale,
-    train_model,
 )
+from skpriv.utils._training import fit_clone
 
 X, Y = load_iris(return_X_y=True)
 
@@ -53,7 +53,7 @@ def test_every_record_of_an_odd_class_has_its_turn():
 def test_nested_random_states_are_seeded(estimator):
     before = joblib.hash(estimator)
     first, again, other = (
-        train_model(estimator, X, Y, seed).predict_proba(X) for seed in (3, 3, 4)
+        fit_clone(estimator, X, Y, seed=seed).predict_proba(X) for seed in (3, 3, 4)
     )
     assert_array_equal(first, again)
     assert (first != other).any()

@@ -28,8 +28,8 @@ class RowEncoder:
     Only to recognise a record are columns that hold no numbers encoded.
     """
 
-    def fit_transform(self, X):
-        """Learn the values of the columns, and encode them.
+    def fit(self, X):
+        """Learn the values of the columns.
 
         Parameters
         ----------
@@ -37,13 +37,13 @@ class RowEncoder:
 
         Returns
         -------
-        rows : {ndarray, CSR matrix} of shape (n_records, n_features)
+        self : RowEncoder
         """
         columns = None if sp.issparse(X) else _as_columns(X)
         self._encoders = None
         if columns is not None:
             self._encoders = [_encoder(column) for column in columns]
-        return self.transform(X)
+        return self
 
     def transform(self, X):
         """Encode rows; a value that no record has becomes -1.
