@@ -229,7 +229,7 @@ def test_rows_that_the_shadows_have_not_seen_are_scored_offline(mode):
     scores = attack.score_samples(rows, np.append(Y[10:13], Y[:5]))
     assert_array_equal(scores[:3], attack.scores_[10:13])
     assert np.isfinite(scores).all()
-    with pytest.raises(ValueError, match="y has labels that fit has not seen"):
+    with pytest.raises(ValueError, match="labels that were not seen in fit"):
         attack.score_samples(new, np.full(5, 9))
     with pytest.raises(ValueError, match="y is needed: 5 of the 5 rows"):
         attack.score_samples(new)

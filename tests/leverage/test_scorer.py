@@ -84,7 +84,7 @@ def test_new_rows_are_scored_as_rows_that_join_with_weight_one(cancer):
 def test_new_rows_need_labels(cancer):
     X, y = cancer
     scorer = GLSScorer(logistic()).fit(X, y)
-    with pytest.raises(ValueError, match="y is needed"):
+    with pytest.raises(ValueError, match="y must be given"):
         scorer.score_samples(X + 0.1)
 
 
