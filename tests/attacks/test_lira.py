@@ -231,7 +231,7 @@ def test_rows_that_the_shadows_have_not_seen_are_scored_offline(mode):
     assert np.isfinite(scores).all()
     with pytest.raises(ValueError, match="labels that were not seen in fit"):
         attack.score_samples(new, np.full(5, 9))
-    with pytest.raises(ValueError, match="y is needed: 5 of the 5 rows"):
+    with pytest.raises(ValueError, match="y must be given: 5 of the 5 rows"):
         attack.score_samples(new)
 
 

@@ -363,7 +363,7 @@ def test_new_row_is_scored_as_if_it_were_in_the_training_set(data, Scorer):
 def test_new_row_without_label_is_an_error(data, Scorer):
     X, y = data
     rows = np.vstack([X[:2], X[:1] + 1])
-    with pytest.raises(ValueError, match=r"y is needed: 1 of the 3 rows .* row 2"):
+    with pytest.raises(ValueError, match=r"y must be given: 1 of the 3 rows .* row 2"):
         Scorer().fit(X, y).score_samples(rows)
 
 
