@@ -1,0 +1,352 @@
+"""Give the columns of a table of texts the kinds that their values have."""
+
+from dataclasses import dataclass, field, replace
+from shlex import quote
+
+import numpy as np
+
+from skpriv.datasets._dates import has_day_first, read_dates
+from skpriv.datasets._errors import TableError, check_column
+from skpriv.datasets._notes import Note, count_records, quote_values
+from skpriv.datasets._numbers import may_be_codes, read_numbers, read_plain_numbers
+from skpriv.utils._optional import import_optional
+
+# What people write for a missing value, in lower case.
+_MARKS = frozenset(
+    (
+        *("", "?", ".", "..", "...", "-", "--", "---", "*", "#", "_", "/", "\\", ":"),
+        *("\N{EN DASH}", "\N{EM DASH}", "na", "n/a", "n.a.", "n.a", "#n/a", "#na"),
+        *("<na>", "nan", "-nan", "nat", "null", "nil", "none", "nothing", "empty"),
+        *("unknown", "unk", "unkn.", "undefined", "missing", "(missing)", "blank"),
+        *("not available", "not applicable", "not known", "no answer", "no value"),
+        *("no data", "#null!", "#value!", "#div/0!", "#ref!", "#name?", "#num!"),
+        *("k.a.", "k. a.", "0000-00-00", "00.00.0000", "00/00/0000"),
+    )
+)
+# A column with other values among its numbers (dates) is still one of numbers if at
+# least this part of its values are numbers, and more than so many of them differ.
+_LEAST_PART = 0.9
+_FEW = 20
+# From this part on, a note says that a column of text is mostly numbers.
+_NOTEWORTHY_PART = 0.5
+_FIRST_DAY, _LAST_DAY = 19000101, 21001231
+
+
+def clean_table(
+    table,
+    *,
+    label=None,
+    decimal=None,
+    day_first=None,
+    missing=(),
+    text=(),
+    number=(),
+    prefer=".",
+):
+    """Turn columns of text into numbers, dates and truth values, where they are such.
+
+    Columns of other types stay as they are. In a column of numbers or dates, marks for
+    a missing value ("?", "-", "unknown" and the like) become missing; in a column of
+    text they stay, and only an empty cell is missing.
+
+    Parameters
+    ----------
+    table : DataFrame of shape (n_records, n_columns)
+    label : str, default=None
+        The label column, in which marks may be classes.
+    decimal : {".", ","}, default=None
+        The decimal mark of columns in which it cannot be told from the mark for
+        thousands. None: the one that the other columns have, else `prefer`.
+    day_first : bool, default=None
+        Whether the day stands before the month in columns that do not tell. None:
+        as in the other columns, else where they are separated by dots.
+    missing : sequence of str, default=()
+        Texts that stand for a missing value in every column, the label included.
+    text, number : sequence of str, default=()
+        Columns to be taken as text, and as numbers.
+    prefer : {".", ","}, default="."
+        The decimal mark where neither `decimal` nor another column decides.
+
+    Returns
+    -------
+    table : DataFrame of shape (n_records, n_columns)
+        ``table.attrs["notes"]`` is a list of `Note`: what was decided, and the option
+        that decides otherwise.
+
+    Raises
+    ------
+    TableError
+        If a column is not there, or one of `number` holds no number.
+    """
+    for name in (*text, *number, *([] if label is None else [label])):
+        check_column(name, list(table.columns))
+    pandas = import_optional("pandas", extra="report")
+    records = table.reset_index(drop=True)
+    roles = dict.fromkeys(text, "text") | dict.fromkeys(number, "number")
+    roles.setdefault(label, "label")
+    hints = _Hints(decimal, day_first, prefer, frozenset(missing))
+
+    def read(name, hints):
+        return _read(records[name], roles.get(name), hints)
+
+    columns = {name: read(name, hints) for name in records.columns}
+    hints = hints.completed([c for c in columns.values() if not c.is_unclear])
+    for name, column in columns.items():
+        if column.is_unclear:
+            columns[name] = read(name, hints)
+    values = {name: column.values.array for name, column in columns.items()}
+    cleaned = pandas.DataFrame(values, index=table.index)
+    cleaned.attrs["notes"] = [n for column in columns.values() for n in column.notes]
+    return cleaned
+
+
+@dataclass(frozen=True)
+class _Hints:
+    """What decides where a column does not."""
+
+    decimal: str | None
+    day_first: bool | None
+    prefer: str
+    missing: frozenset
+
+    def completed(self, columns):
+        decimals = {column.decimal for column in columns} - {None}
+        orders = {column.day_first for column in columns} - {None}
+        hints = self
+        if self.decimal is None and len(decimals) == 1:
+            hints = replace(hints, decimal=decimals.pop())
+        if self.day_first is None and len(orders) == 1:
+            hints = replace(hints, day_first=orders.pop())
+        return hints
+
+    def decimal_for(self, texts):
+        if self.decimal is not None:
+            return self.decimal
+        return self.prefer if any(self.prefer in text for text in texts) else "."
+
+
+@dataclass(frozen=True)
+class _Cleaned:
+    """A column, and what it tells about the others."""
+
+    values: object
+    notes: list = field(default_factory=list)
+    decimal: str | None = None
+    day_first: bool | None = None
+    is_unclear: bool = False
+
+
+def _read(column, role, hints):
+    pandas = import_optional("pandas", extra="report")
+    if pandas.api.types.is_object_dtype(column):
+        if not column.map(lambda value: isinstance(value, str)).any():
+            return _Cleaned(column.infer_objects())
+        column = column.map(_as_written, na_action="ignore").astype("str")
+    if not isinstance(column.dtype, pandas.StringDtype):
+        return _read_days_of_digits(_Cleaned(column), role)
+    texts = column.astype("str")
+    texts = texts.mask(texts.isin(hints.missing | {""}))
+    if role == "text" or texts.isna().all():
+        return _Cleaned(texts)
+    plain = read_plain_numbers(texts.dropna())
+    if plain is not None:
+        values = pandas.Series(plain.values, index=texts.dropna().index, name=texts.name)
+        cleaned = _Cleaned(values.reindex(texts.index), decimal=plain.decimal)
+        return _read_days_of_digits(cleaned, role)
+    if texts.isin(["True", "False"]).all():
+        return _Cleaned(texts == "True")
+    return _read_texts(_Texts(texts, role), hints)
+
+
+def _as_written(value):
+    # A sheet shows 12.0 as 12.
+    is_whole = isinstance(value, float) and value % 1 == 0
+    return str(int(value)) if is_whole else str(value)
+
+
+def _read_days_of_digits(cleaned, role):
+    """Whole numbers that are all dates, as 20240131, as dates."""
+    pandas = import_optional("pandas", extra="report")
+    days = cleaned.values.dropna()
+    if role is not None or not pandas.api.types.is_integer_dtype(days):
+        return cleaned
+    if days.nunique() <= 2 or days.min() < _FIRST_DAY or days.max() > _LAST_DAY:
+        return cleaned
+    dates = pandas.to_datetime(days.astype(str), format="%Y%m%d", errors="coerce")
+    if dates.isna().any():
+        return cleaned
+    note = _note_of_dates(days.name, days.iloc[0], dates.iloc[0])
+    return _Cleaned(dates.reindex(cleaned.values.index), [note])
+
+
+class _Texts:
+    """A column of text, and its different values.
+
+    Parameters
+    ----------
+    texts : Series of str
+    role : {"label", "number"} or None
+    """
+
+    def __init__(self, texts, role):
+        self.texts = texts
+        self.name = texts.name
+        self.role = role
+        counts = texts.value_counts(sort=False)
+        is_mark = counts.index.str.strip().str.casefold().isin(_MARKS)
+        self.marks = list(counts.index[is_mark])
+        self.counts = counts[~is_mark]
+        self.candidates = list(self.counts.index)
+
+    def part(self, known):
+        return self.counts[known].sum() / self.counts.sum()
+
+    def slips(self, known):
+        return list(self.counts.index[~known])
+
+    def fit(self, known, n_different):
+        """Whether the column is of the kind that some of its values are."""
+        if self.role == "number":
+            return known.any()
+        if self.role == "label" and self.marks and n_different <= _FEW:
+            return False
+        enough = self.part(known) >= _LEAST_PART and n_different > _FEW
+        return known.all() or enough
+
+    def records_with(self, values):
+        return count_records(self.texts.isin(values).to_numpy())
+
+
+def _read_texts(column, hints):
+    if column.candidates:
+        for read in (_read_as_numbers, _read_as_dates):
+            cleaned = read(column, hints)
+            if cleaned is not None:
+                return cleaned
+    if column.role == "number":
+        raise TableError(f"column {column.name!r} holds no number")
+    return _Cleaned(column.texts, list(_notes_of_text(column)))
+
+
+def _read_as_numbers(column, hints):
+    pandas = import_optional("pandas", extra="report")
+    numbers = read_numbers(column.candidates, hints.decimal_for(column.candidates))
+    known = ~np.isnan(numbers.values)
+    if not column.fit(known, len(np.unique(numbers.values[known]))):
+        return None
+    if column.role != "number" and may_be_codes(column.candidates, numbers.values):
+        return _Cleaned(column.texts, [_note_of_codes(column)])
+    values = pandas.Series(numbers.values, index=column.counts.index)
+    values = column.texts.map(values).astype(float)
+    if values.notna().all() and (values % 1 == 0).all() and (abs(values) < 2**53).all():
+        values = values.astype("int64")
+    notes = [
+        *_notes_of_notation(column, numbers),
+        *_notes_of_missing(column, column.slips(known), "number"),
+    ]
+    decimal = None if numbers.is_unclear else numbers.decimal
+    return _Cleaned(values, notes, decimal, is_unclear=numbers.is_unclear)
+
+
+def _read_as_dates(column, hints):
+    pandas = import_optional("pandas", extra="report")
+    if column.role is not None:
+        return None
+    dates, form, other = read_dates(pandas.Series(column.candidates), hints.day_first)
+    known = dates.notna().to_numpy()
+    if not known.any() or not column.fit(known, dates.nunique()):
+        return None
+    dates.index = column.counts.index
+    values = column.texts.map(dates)
+    notes = list(_notes_of_missing(column, column.slips(known), "date"))
+    example = dates.index[known][0]
+    if other is not None:
+        notes.insert(0, _note_of_order(column.name, example, dates[example], form))
+    elif form != "ISO8601":
+        notes.insert(0, _note_of_dates(column.name, example, dates[example]))
+    order = None if other is not None else has_day_first(form)
+    return _Cleaned(values, notes, day_first=order, is_unclear=other is not None)
+
+
+def _notes_of_notation(column, numbers):
+    texts, values = column.candidates, numbers.values
+    written = [
+        (text, value)
+        for text, value in zip(texts, values, strict=True)
+        if not np.isnan(value) and not _is_plain(text)
+    ]
+    if not written:
+        return
+    text, value = max(written, key=lambda pair: len(pair[0]))
+    reason = f"numbers: {text!r} is read as {value:.15g}"
+    if numbers.is_unclear:
+        other = "," if numbers.decimal == "." else "."
+        reason += f"; whether '.' and ',' part thousands or decimals, it does not tell"
+        yield Note(column.name, reason, f"--decimal '{other}'")
+    else:
+        yield Note(column.name, reason, _as_text(column.name))
+
+
+def _is_plain(text):
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "." not in text
+
+
+def _notes_of_missing(column, slips, kind):
+    for mark in column.marks:
+        reason = f"{mark!r} is taken as a missing {kind}, in {column.records_with([mark])}"
+        yield Note(column.name, reason, _as_text(column.name))
+    if slips:
+        reason = (
+            f"what is no {kind} is taken as missing: {quote_values(slips)}, in "
+            f"{column.records_with(slips)}"
+        )
+        yield Note(column.name, reason, _as_text(column.name))
+
+
+def _notes_of_text(column):
+    if column.role is not None:
+        return
+    for mark in column.marks if column.candidates else ():
+        where = column.records_with([mark])
+        reason = f"{mark!r} is kept as a value of its own, in {where}"
+        yield Note(column.name, reason, f"--missing {quote(mark)}")
+    values = read_numbers(column.candidates).values
+    known = ~np.isnan(values)
+    part = column.part(known) if column.candidates else 0
+    if part >= _NOTEWORTHY_PART and len(np.unique(values[known])) > _FEW:
+        slips = quote_values(column.slips(known))
+        reason = f"kept as text, though {part:.0%} are numbers: others are {slips}"
+        yield Note(column.name, reason, f"--number {quote(column.name)}")
+
+
+def _note_of_codes(column):
+    reason = (
+        "kept as codes: as numbers they would lose leading zeros or digits "
+        f"({quote_values(column.candidates, 1)})"
+    )
+    return Note(column.name, reason, f"--number {quote(column.name)}")
+
+
+def _note_of_dates(name, text, date):
+    return Note(name, f"dates: {text!s} is read as {_long(date)}", _as_text(name))
+
+
+def _note_of_order(name, text, date, form):
+    exchange = "--month-first" if has_day_first(form) else "--day-first"
+    reason = (
+        f"dates: {text!r} is read as {_long(date)}; whether the day or the month "
+        "stands first, the column does not tell"
+    )
+    return Note(name, reason, exchange)
+
+
+def _long(date):
+    return f"{date.day} {date:%B %Y}"
+
+
+def _as_text(name):
+    return f"--text {quote(str(name))}"

@@ -1,0 +1,172 @@
+"""Numbers as people write them: decimal commas, thousands separators, units.
+
+No library that was tried (pandas, polars, pyarrow, DuckDB, skrub, Babel) finds out the
+notation of a column, and most read "1,2,3" as 123 once told that commas group.
+"""
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from skpriv.utils._optional import import_optional
+
+_CURRENCY = r"[$¢£¥₠-⃀]"
+_MINUS = str.maketrans("\N{MINUS SIGN}", "-")
+# Ordinary, no-break, thin and narrow no-break.
+_SPACES = "\\ \u00a0\u2009\u202f"
+_LEADING_ZERO = re.compile(r"\s*[+-]?0\d+\s*")
+_MAYBE_GROUPED = r"^[+-]?([0-9]{1,3}|[1-9][0-9]{0,2}(\.[0-9]{3})+)$"
+_LARGEST_EXACT = 2**53
+# Of longer columns, so many different values are tried first.
+_SAMPLE = 500
+
+
+def _notation(decimal, thousands):
+    return re.compile(
+        rf"""(?P<opening>\()? (?P<sign>[+-]?)
+        (?: (?P<before> {_CURRENCY} | [A-Z]{{3}}(?=\s) ) \s? )? (?P<inner>[+-]?)
+        (?P<number> (?={decimal}?\d)
+            (?: [1-9]\d{{0,2}} (?P<group>[{thousands}]) (?:\d{{2,3}}(?P=group))* \d{{3}}
+              | \d* )
+            (?: {decimal}\d* )? (?: [eE][+-]?\d+ )? )
+        (?: \s? (?P<after> %|‰|{_CURRENCY}|[^\W\d_]{{1,10}} ) )? (?(opening)\))""",
+        re.VERBOSE,
+    )
+
+
+_NOTATIONS = {
+    ".": _notation(r"\.", f",'’{_SPACES}"),
+    ",": _notation(",", rf"\.'’{_SPACES}"),
+}
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Texts that are read as numbers.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_texts,)
+        NaN for texts that are no numbers.
+    decimal : {".", ","} or None
+        The decimal mark; None if the other would give the same numbers.
+    is_unclear : bool
+        Whether the other decimal mark fits as well and gives other numbers.
+    """
+
+    values: np.ndarray
+    decimal: str | None = None
+    is_unclear: bool = False
+
+
+def read_plain_numbers(texts):
+    """Read texts that are all numbers as a computer writes them.
+
+    Parameters
+    ----------
+    texts : Series of str, none missing
+
+    Returns
+    -------
+    numbers : Numbers or None
+        Of integers if all are. None if some text is no such number, or if the texts
+        may be codes (leading zeros, more digits than a float has) or grouped by dots.
+    """
+    pyarrow = import_optional("pyarrow", extra="report")
+    compute = import_optional("pyarrow.compute", extra="report")
+    array = pyarrow.array(texts, type=pyarrow.large_string(), from_pandas=True)
+    numbers = _cast(array, pyarrow.float64())
+    if numbers is None or np.isnan(numbers).any() or may_be_codes(texts, numbers):
+        return None
+    for whole in (pyarrow.int64(), pyarrow.uint64()):
+        integers = _cast(array, whole)
+        if integers is not None:
+            return Numbers(integers)
+    if compute.all(compute.match_substring_regex(array, _MAYBE_GROUPED)).as_py():
+        return None
+    return Numbers(numbers, decimal=".")
+
+
+def read_numbers(texts, prefer="."):
+    """Read texts as numbers, in the notation that fits most of them.
+
+    Parameters
+    ----------
+    texts : sequence of str
+    prefer : {".", ","}, default="."
+        The decimal mark, where both fit.
+
+    Returns
+    -------
+    numbers : Numbers
+    """
+    other = "," if prefer == "." else "."
+    sample = texts[:_SAMPLE]
+    if not any(np.isfinite(_read_in(sample, decimal)).any() for decimal in _NOTATIONS):
+        return Numbers(np.full(len(texts), np.nan))
+    preferred, others = _read_in(texts, prefer), _read_in(texts, other)
+    more = np.isfinite(others).sum() - np.isfinite(preferred).sum()
+    if more > 0:
+        return Numbers(others, other)
+    if np.array_equal(preferred, others, equal_nan=True):
+        return Numbers(preferred)
+    return Numbers(preferred, prefer, is_unclear=more == 0)
+
+
+def may_be_codes(texts, numbers):
+    """Whether the texts are different codes that numbers could not tell apart.
+
+    Parameters
+    ----------
+    texts : sequence of str
+    numbers : ndarray of shape (n_texts,)
+        As which they would be read.
+
+    Returns
+    -------
+    answer : bool
+    """
+    texts = list(texts)
+    if any(_LEADING_ZERO.fullmatch(text) for text in texts):
+        return True
+    known = numbers[~np.isnan(numbers)]
+    if not np.any(np.abs(known) >= _LARGEST_EXACT):
+        return False
+    return len(np.unique(known)) < len(set(texts))
+
+
+def _cast(array, dtype):
+    pyarrow = import_optional("pyarrow", extra="report")
+    try:
+        return array.cast(dtype).to_numpy(zero_copy_only=False)
+    except pyarrow.ArrowInvalid:
+        return None
+
+
+def _read_in(texts, decimal):
+    pattern = _NOTATIONS[decimal]
+    matches = [pattern.fullmatch(text.strip().translate(_MINUS)) for text in texts]
+    units = [match and _unit(match) for match in matches]
+    counts = Counter(unit for unit in units if unit is not None)
+    # One unit a column: 5 and 5 % are not on the same scale. A currency may be omitted.
+    unit = counts.most_common(1)[0][0] if counts else ""
+    accepted = {unit}
+    if re.fullmatch(_CURRENCY, "".join(counts)):
+        accepted |= set(counts)
+    values = [
+        _value(match, decimal) if found in accepted else np.nan
+        for match, found in zip(matches, units, strict=True)
+    ]
+    return np.array(values, dtype=float)
+
+
+def _unit(match):
+    return (match["before"] or "") + (match["after"] or "")
+
+
+def _value(match, decimal):
+    digits = match["number"].replace(match["group"] or " ", "").replace(decimal, ".")
+    is_negative = "-" in (match["sign"], match["inner"]) or match["opening"]
+    return -float(digits) if is_negative else float(digits)
