@@ -150,7 +150,9 @@ def _read(column, role, hints):
         return _Cleaned(texts)
     plain = read_plain_numbers(texts.dropna())
     if plain is not None:
-        values = pandas.Series(plain.values, index=texts.dropna().index, name=texts.name)
+        values = pandas.Series(
+            plain.values, index=texts.dropna().index, name=texts.name
+        )
         cleaned = _Cleaned(values.reindex(texts.index), decimal=plain.decimal)
         return _read_days_of_digits(cleaned, role)
     if texts.isin(["True", "False"]).all():
@@ -234,7 +236,8 @@ def _read_as_numbers(column, hints):
     known = ~np.isnan(numbers.values)
     if not column.fit(known, len(np.unique(numbers.values[known]))):
         return None
-    if column.role != "number" and may_be_codes(column.candidates, numbers.values):
+    texts = column.counts.index.to_series()
+    if column.role != "number" and may_be_codes(texts, numbers.values):
         return _Cleaned(column.texts, [_note_of_codes(column)])
     values = pandas.Series(numbers.values, index=column.counts.index)
     values = column.texts.map(values).astype(float)
@@ -251,6 +254,8 @@ def _read_as_numbers(column, hints):
 def _read_as_dates(column, hints):
     pandas = import_optional("pandas", extra="report")
     if column.role is not None:
+        return None
+    if not column.fit(column.counts.index.str.contains("[0-9]"), np.inf):
         return None
     dates, form, other = read_dates(pandas.Series(column.candidates), hints.day_first)
     known = dates.notna().to_numpy()
@@ -281,7 +286,7 @@ def _notes_of_notation(column, numbers):
     reason = f"numbers: {text!r} is read as {value:.15g}"
     if numbers.is_unclear:
         other = "," if numbers.decimal == "." else "."
-        reason += f"; whether '.' and ',' part thousands or decimals, it does not tell"
+        reason += "; the mark may be one of decimals or of thousands"
         yield Note(column.name, reason, f"--decimal '{other}'")
     else:
         yield Note(column.name, reason, _as_text(column.name))
@@ -297,7 +302,9 @@ def _is_plain(text):
 
 def _notes_of_missing(column, slips, kind):
     for mark in column.marks:
-        reason = f"{mark!r} is taken as a missing {kind}, in {column.records_with([mark])}"
+        reason = (
+            f"{mark!r} is taken as a missing {kind}, in {column.records_with([mark])}"
+        )
         yield Note(column.name, reason, _as_text(column.name))
     if slips:
         reason = (

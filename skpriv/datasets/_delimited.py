@@ -72,7 +72,9 @@ def _decode(data, encoding):
         try:
             return data.decode(encoding), encoding, []
         except LookupError as error:
-            raise TableError(f"--encoding: {encoding!r} is no known encoding") from error
+            raise TableError(
+                f"--encoding: {encoding!r} is no known encoding"
+            ) from error
         except UnicodeError as error:
             raise TableError(f"is not {encoding} text: {error}") from error
     marks = (mark for mark in _BYTE_ORDER_MARKS if data.startswith(mark))
@@ -103,8 +105,8 @@ def _find_separator(sample):
         dialect = None
     if dialect is not None and dialect.delimiter in _SEPARATORS:
         return dialect.delimiter
-    first = sample.lstrip().partition("\n")[0]
-    return max(_SEPARATORS, key=lambda sep: len(next(csv.reader([first], delimiter=sep))))
+    first = sample.split(maxsplit=0)[0].splitlines()[0]
+    return max(_SEPARATORS, key=first.count)
 
 
 def _read_rows(lines, sep, spaced, n_before):
@@ -112,7 +114,7 @@ def _read_rows(lines, sep, spaced, n_before):
     import_optional("pandas", extra="report")
     reader = csv.reader(lines, delimiter=sep, strict=True, skipinitialspace=spaced)
     try:
-        rows = (row for row in reader if any(map(str.strip, row[:1])) or len(row) > 1)
+        rows = (row for row in reader if len(row) > 1 or "".join(row).strip())
         names = [name.strip() for name in next(rows)]
         place = reader.line_num + n_before
         check_names(names)
@@ -120,13 +122,13 @@ def _read_rows(lines, sep, spaced, n_before):
         parts = []
         whole = _checked(rows, names, place, reader, n_before)
         while some := list(islice(whole, _LINES_AT_ONCE)):
-            columns = [pyarrow.array(column, schema[0].type) for column in zip(*some)]
-            parts.append(pyarrow.table(columns, schema=schema))
+            columns = map(list, zip(*some, strict=True))
+            parts.append(pyarrow.table(list(columns), schema=schema))
     except csv.Error as error:
         line = reader.line_num + n_before
         raise TableError(
-            f"line {line}: {error}; a value that holds a quotation mark or the "
-            "separator must stand in quotation marks"
+            f"is not a CSV file: line {line}: {error}; a value with quotation marks "
+            "must stand in quotation marks, and those inside must be doubled"
         ) from error
     except UnicodeEncodeError as error:
         raise TableError(f"is not text: {error}") from error
@@ -136,19 +138,27 @@ def _read_rows(lines, sep, spaced, n_before):
 def _checked(rows, names, place, reader, n_before):
     for row in rows:
         if len(row) != len(names):
+            line = reader.line_num + n_before
             kind = "fewer" if len(row) < len(names) else "more"
-            hint = (
-                "the file may be cut off there"
-                if len(row) < len(names)
-                else f"or give the separator, if line {place} holds no column names, "
-                "remove it"
-            )
             raise TableError(
-                f"line {reader.line_num + n_before} has {kind} values ({len(row)}) "
-                f"than line {place} has column names ({len(names)}: "
-                f"{quote_values(names)}); correct the line, {hint}"
+                f"line {line} has {kind} values than there are column names "
+                f"({len(row)} for {len(names)}); {_hint(line, row, names, place)}"
             )
         yield row
+
+
+def _hint(line, row, names, place):
+    shown = quote_values(names)
+    if len(names) == 1:
+        return (
+            f"remove line {place}, {shown}, if it is a title, or give the separator "
+            "with --sep"
+        )
+    if len(row) < len(names):
+        return f"the file may be cut off; complete or remove line {line}"
+    return (
+        f"correct line {line}, or line {place} if it does not name the columns: {shown}"
+    )
 
 
 def check_names(names):

@@ -14,9 +14,9 @@ from skpriv.utils._optional import import_optional
 
 _CURRENCY = r"[$¢£¥₠-⃀]"
 _MINUS = str.maketrans("\N{MINUS SIGN}", "-")
-# Ordinary, no-break, thin and narrow no-break.
-_SPACES = "\\ \u00a0\u2009\u202f"
-_LEADING_ZERO = re.compile(r"\s*[+-]?0\d+\s*")
+# Apostrophes, and the spaces: ordinary, no-break, thin and narrow no-break.
+_GROUPING = "'\u2019\\ \u00a0\u2009\u202f"
+_LEADING_ZERO = r"^\s*[+-]?0[0-9]+\s*$"
 _MAYBE_GROUPED = r"^[+-]?([0-9]{1,3}|[1-9][0-9]{0,2}(\.[0-9]{3})+)$"
 _LARGEST_EXACT = 2**53
 # Of longer columns, so many different values are tried first.
@@ -37,8 +37,8 @@ def _notation(decimal, thousands):
 
 
 _NOTATIONS = {
-    ".": _notation(r"\.", f",'’{_SPACES}"),
-    ",": _notation(",", rf"\.'’{_SPACES}"),
+    ".": _notation(r"\.", "," + _GROUPING),
+    ",": _notation(",", "." + _GROUPING),
 }
 
 
@@ -120,7 +120,7 @@ def may_be_codes(texts, numbers):
 
     Parameters
     ----------
-    texts : sequence of str
+    texts : Series of str, none missing
     numbers : ndarray of shape (n_texts,)
         As which they would be read.
 
@@ -128,13 +128,12 @@ def may_be_codes(texts, numbers):
     -------
     answer : bool
     """
-    texts = list(texts)
-    if any(_LEADING_ZERO.fullmatch(text) for text in texts):
+    if texts.str.contains(_LEADING_ZERO).any():
         return True
     known = numbers[~np.isnan(numbers)]
     if not np.any(np.abs(known) >= _LARGEST_EXACT):
         return False
-    return len(np.unique(known)) < len(set(texts))
+    return len(np.unique(known)) < texts.nunique()
 
 
 def _cast(array, dtype):

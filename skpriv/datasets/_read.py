@@ -115,7 +115,9 @@ def _open(path):
     read = next((_READERS[end] for end in _READERS if name.endswith(end)), None)
     if read is None:
         endings = ", ".join(_READERS)
-        raise TableError(f"the file name must end in one of {endings}, or these and .gz")
+        raise TableError(
+            f"the file name must end in one of {endings}, or these and .gz"
+        )
     if path.is_dir():
         raise TableError("is a folder, not a file")
     data = path.read_bytes()
@@ -140,8 +142,8 @@ def _read_sheet(data, sep, encoding):
     try:
         with pandas.ExcelFile(io.BytesIO(data), engine="calamine") as book:
             sheets = book.sheet_names
-            cells = book.parse(
-                sheets[0], header=None, dtype=object, keep_default_na=False, na_values=""
+            cells = pandas.read_excel(
+                book, header=None, dtype=object, keep_default_na=False, na_values=""
             )
     except (calamine.CalamineError, ValueError, LookupError, OSError) as error:
         raise TableError(f"is not a spreadsheet, or damaged: {error}") from error
