@@ -7,7 +7,6 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 from skpriv._records import RecordIndex
-from skpriv.utils._labels import check_same_kind_of_label
 
 
 def naive_find(X_fit, y_fit, X, y=None):
@@ -168,12 +167,3 @@ def test_many_duplicates_take_no_quadratic_work():
     found = RecordIndex(X, y).find(X[::-1], y[::-1])
     np.testing.assert_array_equal(X[found], X[::-1])
     np.testing.assert_array_equal(y[found], y[::-1])
-
-
-@pytest.mark.parametrize(
-    ("given", "fitted"),
-    [(["a"], [1]), ([1.0], ["a"]), (np.array(["a"], dtype=object), [True])],
-)
-def test_numbers_and_strings_are_no_labels_of_one_kind(given, fitted):
-    with pytest.raises(ValueError, match="y has labels that are"):
-        check_same_kind_of_label(np.asarray(given), np.asarray(fitted))
