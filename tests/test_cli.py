@@ -506,17 +506,29 @@ def test_module_is_the_command_and_faults_set_the_exit_code():
     assert done.stderr.count("\n") == 1
 
 
+# A process that is started while SIGINT is ignored, as by nohup or in the background,
+# would ignore it too.
+INTERRUPTIBLE = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from skpriv.cli import main
+sys.exit(main())
+"""
+
+
 def test_interruption_says_so_and_leaves_nothing(tmp_path):
     table, output = tmp_path / "t.csv", tmp_path / "report.json"
     os.mkfifo(table)
-    command = [sys.executable, "-m", "skpriv", "audit", str(table), "--label", "y"]
-    process = subprocess.Popen(
-        [*command, "--json", str(output)], stderr=subprocess.PIPE, text=True
-    )
-    # Opening waits until the command is reading.
-    with open(table, "w"):
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+    arguments = ["audit", str(table), "--label", "y", "--json", str(output)]
+    command = [sys.executable, "-c", INTERRUPTIBLE, *arguments]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            # Opening waits until the command is reading.
+            with open(table, "w"):
+                process.send_signal(signal.SIGINT)
+                _, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert process.returncode == 130
     assert err == "skpriv: interrupted\n"
     assert names(tmp_path) == ["t.csv"]
