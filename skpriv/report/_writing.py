@@ -1,12 +1,18 @@
 """Reports as JSON and CSV, in files that are whole or not there."""
 
 import csv
-import io
 import json
 import os
+import re
+from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_hex
+from typing import NamedTuple
+
+# A spreadsheet takes a cell that begins with one of these for a formula.
+_BEGINS_FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.I | re.A)
 
 
 class OutputError(OSError):
@@ -33,9 +39,10 @@ def to_json(report):
 
 
 def to_scores_csv(report):
-    """Return every record's scores as CSV, in the order of the table.
+    """Return the scores of every record as CSV, in the order of the table.
 
-    Where there is no score the cell is empty.
+    The cell of a missing score is empty. Text that a spreadsheet would run as a
+    formula, such as the label ``=1+1``, gets an apostrophe in front of it.
 
     Parameters
     ----------
@@ -45,14 +52,26 @@ def to_scores_csv(report):
     Returns
     -------
     text : str
-        One line of column names, then one line a record.
+        One line of column names, then one line per record.
     """
     columns = report["records"]
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    lines = []
+    # The writer quotes a line end in a cell only if it ends lines itself.
+    writer = csv.writer(_Lines(lines.append), lineterminator="\r\n")
     writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    return text.getvalue()
+    for row in zip(*columns.values(), strict=True):
+        writer.writerow([_without_formula(cell) for cell in row])
+    return "".join(line.removesuffix("\r\n") + "\n" for line in lines)
+
+
+class _Lines(NamedTuple):
+    write: Callable[[str], None]
+
+
+def _without_formula(cell):
+    if isinstance(cell, str) and _BEGINS_FORMULA.match(cell):
+        return cell if _NUMBER.fullmatch(cell) else f"'{cell}"
+    return cell
 
 
 class OutputFiles:

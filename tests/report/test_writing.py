@@ -160,3 +160,29 @@ def test_scores_csv_reads_back_to_the_last_bit():
 def test_missing_score_is_empty_in_csv():
     records = {"record": [1, 2], "leverage": [None, 0.5]}
     assert to_scores_csv({"records": records}) == "record,leverage\n1,\n2,0.5\n"
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "=1+1",
+        "@SUM(A1)",
+        "+cmd|' /C calc'!A0",
+        "-2+3",
+        "\t=1",
+        "\r=1",
+        "-inf",
+        "\uff1d1",
+    ],
+)
+def test_text_that_a_spreadsheet_would_run_is_escaped_in_csv(label):
+    records = {"record": [1], "label": [label]}
+    _, row = csv.reader(io.StringIO(to_scores_csv({"records": records}), newline=""))
+    assert row == ["1", f"'{label}"]
+
+
+@pytest.mark.parametrize("label", ["-1", "+1.5e-3", "a=1", "", "'=1"])
+def test_other_text_is_left_as_it_is_in_csv(label):
+    records = {"record": [1], "label": [label], "leverage": [-1e-17]}
+    _, row = csv.reader(io.StringIO(to_scores_csv({"records": records})))
+    assert row == ["1", label, "-1e-17"]
