@@ -15,6 +15,8 @@ _N_SHADOWS = 64
 _FAULT = 2
 _INTERRUPTED = 130
 
+_CLOSED = "standard output is closed"
+
 _AUDIT = """\
 Score every record of a table by how much a model of its label exposes it, and print
 the most exposed ones. Higher is more exposed, in every score.
@@ -200,6 +202,8 @@ def _audit_table(options):
     if options.shadows is not None and not options.attack:
         raise _Fault(f"{options.prog}: error: --shadows is for --attack")
     outputs = [path for path in (options.scores, options.json) if path is not None]
+    if sys.stdout is None and not outputs:
+        raise _Fault(f"{options.prog}: error: {_CLOSED}, and no file is to be written")
     with report.OutputFiles(outputs, inputs) as files:
         encoded, source = _load(options)
         model = _choose_model(options.model, encoded)
@@ -270,6 +274,9 @@ def _choose_shadows(options, model, encoded):
 
 
 def _print(text, prog):
+    if sys.stdout is None:
+        print(f"{prog}: the report is not printed: {_CLOSED}", file=sys.stderr)
+        return
     encoding = sys.stdout.encoding or "utf-8"
     text = text.encode(encoding, "replace").decode(encoding)
     try:

@@ -545,6 +545,28 @@ def closed_pipe():
     return writing
 
 
+def test_json_may_go_to_standard_output_after_the_report(people, capfd):
+    arguments = ["audit", str(people), "--label", "income", "--model", "knn"]
+    assert cli.main([*arguments, "--json", "/dev/stdout"]) == 0
+    printed, _, found = capfd.readouterr().out.partition("\n{")
+    assert "Higher is more exposed" in printed
+    assert json.loads("{" + found)["data"]["records"] == 120
+
+
+def test_closed_standard_output_is_one_line_and_files_are_written(
+    people, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr(sys, "stdout", None)
+    arguments = ["audit", str(people), "--label", "income", "--model", "knn"]
+    assert cli.main([*arguments, "--json", str(tmp_path / "report.json")]) == 0
+    err = capsys.readouterr().err
+    assert err == (
+        "skpriv audit: the report is not printed: standard output is closed\n"
+    )
+    assert json.loads(read(tmp_path / "report.json"))["data"]["records"] == 120
+    assert_one_line_fault(capsys, "standard output is closed", cli.main(arguments))
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
 def test_report_that_cannot_be_printed_is_one_line():
     with open("/dev/full", "w") as full:

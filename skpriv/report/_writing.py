@@ -4,11 +4,13 @@ import csv
 import json
 import os
 import re
+import sys
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from secrets import token_hex
 from typing import NamedTuple
+
+from skpriv.utils._files import PendingFile
 
 # A spreadsheet takes a cell that begins with one of these for a formula.
 _BEGINS_FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
@@ -82,6 +84,9 @@ class OutputFiles:
     it. On leaving, the temporary files take the places of the files; if an exception
     is the reason to leave, they are removed and older files stay as they were.
 
+    A path that is where standard output or standard error goes, such as /dev/stdout,
+    is written to after what is there.
+
     Parameters
     ----------
     paths : sequence of str or path-like
@@ -100,7 +105,7 @@ class OutputFiles:
         self.inputs = [Path(path) for path in inputs]
 
     def __enter__(self):
-        self._parts = {}
+        self._outputs = {}
         try:
             for path in self.paths:
                 with _naming(path):
@@ -113,17 +118,21 @@ class OutputFiles:
     def _open(self, path):
         # The target of a link is replaced, not the link.
         target = Path(os.path.realpath(path))
-        if target in (part.target for part in self._parts.values()):
+        if target in (output.target for output in self._outputs.values()):
             raise OutputError(f"{path}: is named for two outputs")
         if target in (Path(os.path.realpath(other)) for other in self.inputs):
             raise OutputError(f"{path}: is the input, and would be overwritten")
+        stream = _standard_stream(path)
+        if stream is not None:
+            self._outputs[path] = _StreamOutput(target, stream)
+            return
         if target.exists() and not target.is_file():
             raise OutputError(f"{path}: is a folder or a device, not a file")
         if target.exists() and not os.access(target, os.W_OK):
             raise OutputError(f"{path}: cannot be written: it is read-only")
         if not target.parent.is_dir():
             raise OutputError(f"{path}: there is no folder {str(path.parent)!r}")
-        self._parts[path] = _Part(target)
+        self._outputs[path] = PendingFile(target)
 
     def write(self, path, text):
         """Write the text of one of the files.
@@ -136,39 +145,59 @@ class OutputFiles:
         """
         path = Path(path)
         with _naming(path):
-            self._parts[path].write(text)
+            self._outputs[path].write(text.encode("utf-8"))
 
     def __exit__(self, exc_type, exc, traceback):
         try:
             if exc_type is None:
-                for path, part in self._parts.items():
+                for path, output in self._outputs.items():
                     with _naming(path):
-                        os.replace(part.temporary, part.target)
+                        output.commit()
         finally:
             self._discard()
 
     def _discard(self):
-        for part in self._parts.values():
-            part.temporary.unlink(missing_ok=True)
+        for output in self._outputs.values():
+            output.discard()
 
 
-class _Part:
-    """A file to be, and the temporary file that holds its text till then."""
+class _StreamOutput:
+    """What is to be written to a stream, kept until all outputs are complete."""
 
-    def __init__(self, target):
+    def __init__(self, target, stream):
         self.target = target
-        self.temporary = target.with_name(f".{target.name}.{token_hex(4)}.tmp")
-        with open(self.temporary, "x"):
-            pass
-        if target.exists():
-            self.temporary.chmod(target.stat().st_mode & 0o777)
+        self._stream = stream
+        self._content = b""
 
-    def write(self, text):
-        with open(self.temporary, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            # A full disk may show only here, and must before the file is replaced.
-            os.fsync(file.fileno())
+    def write(self, content):
+        self._content = content
+
+    def commit(self):
+        self._stream.flush()
+        # The reader of a pipe may have seen enough.
+        with (
+            suppress(BrokenPipeError),
+            open(self._stream.fileno(), "wb", closefd=False) as file,
+        ):
+            file.write(self._content)
+
+    def discard(self):
+        self._content = b""
+
+
+def _standard_stream(path):
+    """Return the standard stream that writes to a path, or None.
+
+    Replacing a file would lose what was, and is to be, printed there.
+    """
+    for stream in (sys.__stdout__, sys.__stderr__):
+        # There is no stream where it was closed before Python started.
+        with suppress(OSError, ValueError):
+            if stream is not None and os.path.samestat(
+                os.stat(path), os.fstat(stream.fileno())
+            ):
+                return stream
+    return None
 
 
 @contextmanager

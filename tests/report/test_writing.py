@@ -140,6 +140,48 @@ def test_replacing_that_fails_is_named_and_leaves_nothing(tmp_path, monkeypatch)
     assert names(tmp_path) == []
 
 
+def test_file_that_is_standard_output_is_appended_to(tmp_path, monkeypatch):
+    log = tmp_path / "log"
+    log.write_text("old\n")
+    with open(log, "a") as stdout:
+        monkeypatch.setattr(sys, "__stdout__", stdout)
+        with OutputFiles([log, tmp_path / "b"]) as files:
+            files.write(log, "new é\n")
+            stdout.write("printed\n")
+    assert log.read_text(encoding="utf-8") == "old\nprinted\nnew é\n"
+    assert names(tmp_path) == ["b", "log"]
+
+
+def test_standard_output_is_written_once_and_not_after_a_fault(tmp_path, monkeypatch):
+    log = tmp_path / "log"
+
+    def work():
+        with OutputFiles([log]) as files:
+            files.write(log, "new")
+            raise KeyboardInterrupt
+
+    with open(log, "a") as stdout:
+        monkeypatch.setattr(sys, "__stdout__", stdout)
+        with pytest.raises(OutputError, match="is named for two outputs"):
+            open_outputs(log, log)
+        with pytest.raises(KeyboardInterrupt):
+            work()
+    assert log.read_text() == ""
+
+
+def test_pipe_may_be_an_output_and_its_reader_may_leave_early(monkeypatch):
+    reading, writing = os.pipe()
+    with open(reading) as pipe, open(writing, "w") as stdout:
+        monkeypatch.setattr(sys, "__stdout__", stdout)
+        path = f"/dev/fd/{writing}"
+        with OutputFiles([path]) as files:
+            files.write(path, "new\n")
+        assert pipe.readline() == "new\n"
+        pipe.close()
+        with OutputFiles([path]) as files:
+            files.write(path, "more\n")
+
+
 def test_json_has_all_but_the_records():
     report = {"data": {"label": "é", "x": None}, "records": {"record": [1]}}
     assert json.loads(to_json(report)) == {"data": {"label": "é", "x": None}}
