@@ -22,14 +22,14 @@ class OutputError(OSError):
 
 
 def to_json(report):
-    """Return a report, without its columns of records, as JSON.
+    """Return a report as JSON, without its columns of records.
 
     What is not known is null.
 
     Parameters
     ----------
     report : dict
-        What `summarise` returned.
+        As `summarise` returns it.
 
     Returns
     -------
@@ -49,7 +49,7 @@ def to_scores_csv(report):
     Parameters
     ----------
     report : dict
-        What `summarise` returned.
+        As `summarise` returns it.
 
     Returns
     -------
@@ -77,15 +77,15 @@ def _without_formula(cell):
 
 
 class OutputFiles:
-    """Files that all appear, whole, when the work is done, or not at all.
+    """Files that are all written completely, or not at all.
 
-    A context manager. On entering, an empty temporary file is made beside each file,
-    so that a folder that cannot be written to is found before the work and not after
-    it. On leaving, the temporary files take the places of the files; if an exception
-    is the reason to leave, they are removed and older files stay as they were.
+    This is a context manager. On entering, an empty temporary file is made beside each
+    file, so that a folder that cannot be written to is noticed before the work is done.
+    On leaving, the temporary files replace the files. After an exception they are
+    removed, and older files stay as they were.
 
-    A path that is where standard output or standard error goes, such as /dev/stdout,
-    is written to after what is there.
+    If standard output or standard error goes to a path (such as /dev/stdout), the text
+    is written there after what has been printed.
 
     Parameters
     ----------
@@ -96,8 +96,8 @@ class OutputFiles:
     Raises
     ------
     OutputError
-        On entering, if two paths are the same file, one is an input, a folder or a
-        device, or a file cannot be made. On writing and leaving, if the disk fails.
+        On entering, if two paths are the same file, if one is an input, a folder or a
+        device, or if a file cannot be made. On writing and leaving, if writing fails.
     """
 
     def __init__(self, paths, inputs=()):
