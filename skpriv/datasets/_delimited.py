@@ -115,7 +115,9 @@ def _read_rows(lines, sep, spaced, n_before):
     reader = csv.reader(lines, delimiter=sep, strict=True, skipinitialspace=spaced)
     try:
         rows = (row for row in reader if len(row) > 1 or "".join(row).strip())
-        names = [name.strip() for name in next(rows)]
+        names = [name.strip() for name in next(rows, [])]
+        if not names:
+            raise TableError("is empty")
         place = reader.line_num + n_before
         check_names(names)
         schema = pyarrow.schema([(name, pyarrow.large_string()) for name in names])
