@@ -29,6 +29,7 @@ _LEAST_PART = 0.9
 _FEW = 20
 # From this part on, a note says that a column of text is mostly numbers.
 _NOTEWORTHY_PART = 0.5
+_AS_TEXT = "--text COL"
 _FIRST_DAY, _LAST_DAY = 19000101, 21001231
 
 
@@ -283,13 +284,13 @@ def _notes_of_notation(column, numbers):
     if not written:
         return
     text, value = max(written, key=lambda pair: len(pair[0]))
-    reason = f"numbers: {text!r} is read as {value:.15g}"
+    reason = f"read as numbers: {text!r} is {value:.15g}"
     if numbers.is_unclear:
         other = "," if numbers.decimal == "." else "."
-        reason += "; the mark may be one of decimals or of thousands"
+        reason += "; the separator may be that of decimals or of thousands"
         yield Note(column.name, reason, f"--decimal '{other}'")
     else:
-        yield Note(column.name, reason, _as_text(column.name))
+        yield Note(column.name, reason, _AS_TEXT)
 
 
 def _is_plain(text):
@@ -305,13 +306,13 @@ def _notes_of_missing(column, slips, kind):
         reason = (
             f"{mark!r} is taken as a missing {kind}, in {column.records_with([mark])}"
         )
-        yield Note(column.name, reason, _as_text(column.name))
+        yield Note(column.name, reason, _AS_TEXT)
     if slips:
         reason = (
             f"what is no {kind} is taken as missing: {quote_values(slips)}, in "
             f"{column.records_with(slips)}"
         )
-        yield Note(column.name, reason, _as_text(column.name))
+        yield Note(column.name, reason, _AS_TEXT)
 
 
 def _notes_of_text(column):
@@ -327,7 +328,7 @@ def _notes_of_text(column):
     if part >= _NOTEWORTHY_PART and len(np.unique(values[known])) > _FEW:
         slips = quote_values(column.slips(known))
         reason = f"kept as text, though {part:.0%} are numbers: others are {slips}"
-        yield Note(column.name, reason, f"--number {quote(column.name)}")
+        yield Note(column.name, reason, "--number COL")
 
 
 def _note_of_codes(column):
@@ -335,25 +336,21 @@ def _note_of_codes(column):
         "kept as codes: as numbers they would lose leading zeros or digits "
         f"({quote_values(column.candidates, 1)})"
     )
-    return Note(column.name, reason, f"--number {quote(column.name)}")
+    return Note(column.name, reason, "--number COL")
 
 
 def _note_of_dates(name, text, date):
-    return Note(name, f"dates: {text!s} is read as {_long(date)}", _as_text(name))
+    return Note(name, f"read as dates: {str(text)!r} is {_long(date)}", _AS_TEXT)
 
 
 def _note_of_order(name, text, date, form):
     exchange = "--month-first" if has_day_first(form) else "--day-first"
     reason = (
-        f"dates: {text!r} is read as {_long(date)}; whether the day or the month "
-        "stands first, the column does not tell"
+        f"read as dates: {text!r} is taken as {_long(date)}; the column does not show "
+        "whether the day or the month comes first"
     )
     return Note(name, reason, exchange)
 
 
 def _long(date):
     return f"{date.day} {date:%B %Y}"
-
-
-def _as_text(name):
-    return f"--text {quote(str(name))}"

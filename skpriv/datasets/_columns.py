@@ -1,7 +1,6 @@
 """Tell the kinds of a table's columns apart, and which say nothing."""
 
 import re
-import shlex
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -113,23 +112,22 @@ def notes_of_columns(table, columns, ids=()):
     """
     notes = []
     for column in columns:
-        name = shlex.quote(str(column.name))
         if column.name in ids:
             continue
         if column.left_out == "empty":
             notes.append(Note(column.name, "left out, as it is empty", ""))
         elif column.left_out == "constant":
             reason = "left out, as all its values are the same"
-            notes.append(Note(column.name, reason, f"--keep {name}"))
+            notes.append(Note(column.name, reason, "--keep COL"))
         elif column.left_out is not None:
             reason = "left out, as it seems to identify the records"
-            notes.append(Note(column.name, reason, f"--keep {name}"))
+            notes.append(Note(column.name, reason, "--keep COL"))
         elif _may_name_record(column, table[column.name]):
             reason = (
                 f"used as a number, but its {column.n_distinct:,} different whole "
                 "numbers may identify the records"
             )
-            notes.append(Note(column.name, reason, f"--id {name}"))
+            notes.append(Note(column.name, reason, "--id COL"))
     return notes
 
 

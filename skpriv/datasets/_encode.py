@@ -40,6 +40,8 @@ class EncodedTable:
         Fitted; turns another table with these columns into features.
     notes : list of Note
         What was decided about the columns, for a person to check.
+    ids : list of str or None
+        What identifies each record: the values of the first column of `ids`.
     """
 
     X: np.ndarray
@@ -49,6 +51,7 @@ class EncodedTable:
     columns: list[Column]
     encoder: ColumnTransformer
     notes: list[Note] = field(default_factory=list)
+    ids: list[str] | None = None
 
     @property
     def task(self):
@@ -67,7 +70,8 @@ def encode_table(table, label, drop=(), *, ids=(), keep=(), task=None):
     drop : sequence of str, default=()
         Columns to leave out.
     ids : sequence of str, default=()
-        Columns that identify the records, which are left out.
+        Columns that identify the records, which are left out. By the first of them the
+        report names the records.
     keep : sequence of str, default=()
         Columns to use even if they are constant or look like identifiers.
     task : {"classification", "regression"}, default=None
@@ -106,7 +110,8 @@ def encode_table(table, label, drop=(), *, ids=(), keep=(), task=None):
     notes = [n for n in table.attrs.get("notes", []) if n.column not in drop]
     notes += notes_of_columns(features, columns, ids)
     notes += notes_of_label(table[label], classes) if task is None else []
-    return EncodedTable(X, y, classes, label, columns, encoder, notes)
+    named = table[ids[0]].astype(object).map(str).tolist() if ids else None
+    return EncodedTable(X, y, classes, label, columns, encoder, notes, named)
 
 
 def table_encoder(columns):

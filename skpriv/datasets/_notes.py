@@ -13,8 +13,9 @@ class Note(NamedTuple):
     reason : str
         What was decided, and why.
     option : str
-        The option of ``skpriv audit`` that decides otherwise. The parameters of
-        `read_table`, `clean_table` and `encode_table` have the same names.
+        The option of ``skpriv audit`` that decides otherwise, COL standing for the
+        column; empty if there is none. The parameters of `read_table`, `clean_table`
+        and `encode_table` have the same names.
     """
 
     column: str

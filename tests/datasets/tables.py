@@ -190,12 +190,12 @@ CASES = {
     "points for thousands": Case(
         "a;b\n1.234,50;x\n12,5;y\n",
         {"a": [1234.5, 12.5], "b": ["x", "y"]},
-        notes={"a": "'1.234,50' is read as 1234.5"},
+        notes={"a": "'1.234,50' is 1234.5"},
     ),
     "commas for thousands": Case(
         'a,b\n"1,234.50",x\n12.5,y\n',
         {"a": [1234.5, 12.5], "b": ["x", "y"]},
-        notes={"a": "'1,234.50' is read as 1234.5"},
+        notes={"a": "'1,234.50' is 1234.5"},
     ),
     "spaces for thousands": Case(
         "a;b\n1 234,5;x\n12\u00a0345,0;y\n",
@@ -228,18 +228,18 @@ CASES = {
     "one column decides for another": Case(
         "a;b\n1.234;12,5\n2.345;7,5\n",
         {"a": [1234, 2345], "b": [12.5, 7.5]},
-        notes={"a": "may be one of decimals", "b": "12.5"},
+        notes={"a": "may be that of decimals", "b": "12.5"},
     ),
     "decimals or thousands": Case(
         'a,b\n"1,234",x\n"2,345",y\n',
         {"a": [1234, 2345], "b": ["x", "y"]},
-        notes={"a": "may be one of decimals"},
+        notes={"a": "may be that of decimals"},
     ),
     "decimals or thousands, said": Case(
         'a,b\n"1,234",x\n"2,345",y\n',
         {"a": [1.234, 2.345], "b": ["x", "y"]},
         options={"decimal": ","},
-        notes={"a": "may be one of decimals"},
+        notes={"a": "may be that of decimals"},
     ),
     "no thousands": Case(
         'a,b\n"1,2,3",x\n"1,23,4",y\n', {"a": ["1,2,3", "1,23,4"], "b": ["x", "y"]}
@@ -292,18 +292,18 @@ CASES = {
     "day or month": Case(
         "t,b\n01/02/2016,x\n03/04/2015,y\n",
         {"t": date("2016-01-02", "2015-03-04"), "b": ["x", "y"]},
-        notes={"t": "whether the day or the month stands first"},
+        notes={"t": "whether the day or the month comes first"},
     ),
     "day or month, said": Case(
         "t,b\n01/02/2016,x\n03/04/2015,y\n",
         {"t": date("2016-02-01", "2015-04-03"), "b": ["x", "y"]},
         options={"day_first": True},
-        notes={"t": "whether the day or the month stands first"},
+        notes={"t": "whether the day or the month comes first"},
     ),
     "another column tells the order": Case(
         "t,u\n01/02/2016,31/12/2015\n03/04/2015,01/01/2015\n",
         {"t": date("2016-02-01", "2015-04-03"), "u": date("2015-12-31", "2015-01-01")},
-        notes={"t": "whether the day", "u": "dates"},
+        notes={"t": "31 December|2 |1 ", "u": "dates"},
     ),
     "days between points are first": Case(
         "t,b\n01.02.2016,x\n03.04.2015,y\n",
@@ -328,7 +328,7 @@ CASES = {
     "days of digits": Case(
         "t,b\n20151231,x\n20160201,y\n20160229,z\n",
         {"t": date("2015-12-31", "2016-02-01", "2016-02-29"), "b": ["x", "y", "z"]},
-        notes={"t": "20151231 is read as 31 December 2015"},
+        notes={"t": "'20151231' is 31 December 2015"},
     ),
     "no dates": Case(
         "t,b\nMay,x\n12:30,y\nMon,z\n",
@@ -353,7 +353,7 @@ CASES = {
         "a;y\n1;0,5\n3;1,5\n",
         {"a": [1, 3], "y": [0.5, 1.5]},
         options={"label": "y"},
-        notes={"y": "'0,5' is read as 0.5"},
+        notes={"y": "'0,5' is 0.5"},
     ),
     "truth values": Case("a,b\n1,True\n3,False\n", {"a": [1, 3], "b": [True, False]}),
 }
