@@ -5,7 +5,7 @@ from shlex import quote
 
 import numpy as np
 
-from skpriv.datasets._dates import has_day_first, read_dates
+from skpriv.datasets._dates import describe_format, has_day_first, read_dates
 from skpriv.datasets._errors import TableError, check_column
 from skpriv.datasets._notes import Note, count_records, quote_values
 from skpriv.datasets._numbers import may_be_codes, read_numbers, read_plain_numbers
@@ -178,7 +178,7 @@ def _read_days_of_digits(cleaned, role):
     dates = pandas.to_datetime(days.astype(str), format="%Y%m%d", errors="coerce")
     if dates.isna().any():
         return cleaned
-    note = _note_of_dates(days.name, days.iloc[0], dates.iloc[0])
+    note = _note_of_dates(days.name, "%Y%m%d")
     return _Cleaned(dates.reindex(cleaned.values.index), [note])
 
 
@@ -234,7 +234,7 @@ def _read_texts(column, hints):
 def _read_as_numbers(column, hints):
     pandas = import_optional("pandas", extra="report")
     numbers = read_numbers(column.candidates, hints.decimal_for(column.candidates))
-    known = ~np.isnan(numbers.values)
+    known = numbers.known
     if not column.fit(known, len(np.unique(numbers.values[known]))):
         return None
     texts = column.counts.index.to_series()
@@ -245,7 +245,7 @@ def _read_as_numbers(column, hints):
     if values.notna().all() and (values % 1 == 0).all() and (abs(values) < 2**53).all():
         values = values.astype("int64")
     notes = [
-        *_notes_of_notation(column, numbers),
+        *_notes_of_notation(column, numbers, hints),
         *_notes_of_missing(column, column.slips(known), "number"),
     ]
     decimal = None if numbers.is_unclear else numbers.decimal
@@ -265,40 +265,38 @@ def _read_as_dates(column, hints):
     dates.index = column.counts.index
     values = column.texts.map(dates)
     notes = list(_notes_of_missing(column, column.slips(known), "date"))
-    example = dates.index[known][0]
     if other is not None:
-        notes.insert(0, _note_of_order(column.name, example, dates[example], form))
+        notes.insert(0, _note_of_order(column.name, form))
     elif form != "ISO8601":
-        notes.insert(0, _note_of_dates(column.name, example, dates[example]))
+        notes.insert(0, _note_of_dates(column.name, form))
     order = None if other is not None else has_day_first(form)
     return _Cleaned(values, notes, day_first=order, is_unclear=other is not None)
 
 
-def _notes_of_notation(column, numbers):
-    texts, values = column.candidates, numbers.values
-    written = [
-        (text, value)
-        for text, value in zip(texts, values, strict=True)
-        if not np.isnan(value) and not _is_plain(text)
-    ]
-    if not written:
-        return
-    text, value = max(written, key=lambda pair: len(pair[0]))
-    reason = f"read as numbers: {text!r} is {value:.15g}"
+def _notes_of_notation(column, numbers, hints):
+    # The notes do not quote the data: they are part of the report.
+    parts = []
+    if numbers.decimal == ",":
+        parts.append("',' for decimals")
+    if numbers.grouping:
+        parts.append(f"{quote_values(sorted(numbers.grouping))} for thousands")
+    if numbers.unit:
+        parts.append(f"the unit {numbers.unit}")
+    if not parts and not any(map(_has_brackets, column.candidates)):
+        if not numbers.is_unclear or hints.prefer == ".":
+            return
+        parts.append("'.' for decimals")
+    reason = "read as numbers" + (f" with {' and '.join(parts)}" * bool(parts))
     if numbers.is_unclear:
         other = "," if numbers.decimal == "." else "."
-        reason += "; the separator may be that of decimals or of thousands"
+        reason += "; the column does not show whether these are decimals or thousands"
         yield Note(column.name, reason, f"--decimal '{other}'")
     else:
         yield Note(column.name, reason, _AS_TEXT)
 
 
-def _is_plain(text):
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return "." not in text
+def _has_brackets(text):
+    return text.strip().startswith("(")
 
 
 def _notes_of_missing(column, slips, kind):
@@ -309,8 +307,7 @@ def _notes_of_missing(column, slips, kind):
         yield Note(column.name, reason, _AS_TEXT)
     if slips:
         reason = (
-            f"what is no {kind} is taken as missing: {quote_values(slips)}, in "
-            f"{column.records_with(slips)}"
+            f"what is no {kind} is taken as missing, in {column.records_with(slips)}"
         )
         yield Note(column.name, reason, _AS_TEXT)
 
@@ -322,35 +319,27 @@ def _notes_of_text(column):
         where = column.records_with([mark])
         reason = f"{mark!r} is kept as a value of its own, in {where}"
         yield Note(column.name, reason, f"--missing {quote(mark)}")
-    values = read_numbers(column.candidates).values
-    known = ~np.isnan(values)
+    numbers = read_numbers(column.candidates)
+    known, values = numbers.known, numbers.values
     part = column.part(known) if column.candidates else 0
     if part >= _NOTEWORTHY_PART and len(np.unique(values[known])) > _FEW:
-        slips = quote_values(column.slips(known))
-        reason = f"kept as text, though {part:.0%} are numbers: others are {slips}"
+        where = column.records_with(column.slips(known))
+        reason = f"kept as text, though {part:.0%} are numbers; others are in {where}"
         yield Note(column.name, reason, "--number COL")
 
 
 def _note_of_codes(column):
-    reason = (
-        "kept as codes: as numbers they would lose leading zeros or digits "
-        f"({quote_values(column.candidates, 1)})"
-    )
+    reason = "kept as text: as numbers they would lose leading zeros or last digits"
     return Note(column.name, reason, "--number COL")
 
 
-def _note_of_dates(name, text, date):
-    return Note(name, f"read as dates: {str(text)!r} is {_long(date)}", _AS_TEXT)
+def _note_of_dates(name, form):
+    return Note(name, f"read as dates: {describe_format(form)}", _AS_TEXT)
 
 
-def _note_of_order(name, text, date, form):
-    exchange = "--month-first" if has_day_first(form) else "--day-first"
+def _note_of_order(name, form):
     reason = (
-        f"read as dates: {text!r} is taken as {_long(date)}; the column does not show "
-        "whether the day or the month comes first"
+        f"read as dates: {describe_format(form)}; the column does not show whether the "
+        "day or the month comes first"
     )
-    return Note(name, reason, exchange)
-
-
-def _long(date):
-    return f"{date.day} {date:%B %Y}"
+    return Note(name, reason, "--month-first" if has_day_first(form) else "--day-first")

@@ -1,5 +1,6 @@
 """Dates as people write them."""
 
+import re
 import warnings
 
 import numpy as np
@@ -13,6 +14,24 @@ _MORE_FORMATS = (
     *("%m/%Y", "%m.%Y", "%b %Y", "%B %Y"),
 )
 _N_GUESSES = 30
+_WORDS = {
+    "d": "day",
+    "m": "month",
+    "b": "month",
+    "B": "month",
+    "Y": "year",
+    "y": "year",
+    "H": "hour",
+    "I": "hour",
+    "M": "minute",
+    "S": "second",
+    "f": "fraction",
+    "a": "weekday",
+    "A": "weekday",
+    "p": "AM/PM",
+    "z": "zone",
+    "Z": "zone",
+}
 
 
 def read_dates(texts, day_first=None):
@@ -82,6 +101,23 @@ def has_day_first(form):
     if min(day, month) < 0 or form.lower().startswith("%y"):
         return None
     return day < month
+
+
+def describe_format(form):
+    """Spell a format out.
+
+    Parameters
+    ----------
+    form : str
+        In the notation of ``strftime``.
+
+    Returns
+    -------
+    text : str
+        Such as "day.month.year".
+    """
+    text = re.sub("%([A-Za-z])(?=%)", r"%\1 ", form)
+    return re.sub("%([A-Za-z])", lambda code: _WORDS.get(code[1], code[0]), text)
 
 
 def _parse(texts, name):

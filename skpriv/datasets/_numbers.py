@@ -6,7 +6,7 @@ notation of a column, and most read "1,2,3" as 123 once told that commas group.
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -54,11 +54,21 @@ class Numbers:
         The decimal mark; None if the other would give the same numbers.
     is_unclear : bool
         Whether the other decimal mark fits as well and gives other numbers.
+    grouping : frozenset of str
+        What separates thousands.
+    unit : str
+        What stands before or after the numbers.
     """
 
     values: np.ndarray
     decimal: str | None = None
     is_unclear: bool = False
+    grouping: frozenset = frozenset()
+    unit: str = ""
+
+    @property
+    def known(self):
+        return ~np.isnan(self.values)
 
 
 def read_plain_numbers(texts):
@@ -104,15 +114,15 @@ def read_numbers(texts, prefer="."):
     """
     other = "," if prefer == "." else "."
     sample = texts[:_SAMPLE]
-    if not any(np.isfinite(_read_in(sample, decimal)).any() for decimal in _NOTATIONS):
+    if not any(_read_in(sample, decimal).known.any() for decimal in _NOTATIONS):
         return Numbers(np.full(len(texts), np.nan))
     preferred, others = _read_in(texts, prefer), _read_in(texts, other)
-    more = np.isfinite(others).sum() - np.isfinite(preferred).sum()
+    more = others.known.sum() - preferred.known.sum()
     if more > 0:
-        return Numbers(others, other)
-    if np.array_equal(preferred, others, equal_nan=True):
-        return Numbers(preferred)
-    return Numbers(preferred, prefer, is_unclear=more == 0)
+        return others
+    if np.array_equal(preferred.values, others.values, equal_nan=True):
+        return replace(preferred, decimal=None)
+    return replace(preferred, is_unclear=bool(more == 0))
 
 
 def may_be_codes(texts, numbers):
@@ -154,11 +164,17 @@ def _read_in(texts, decimal):
     accepted = {unit}
     if re.fullmatch(_CURRENCY, "".join(counts)):
         accepted |= set(counts)
-    values = [
-        _value(match, decimal) if found in accepted else np.nan
+    matches = [
+        match if found in accepted else None
         for match, found in zip(matches, units, strict=True)
     ]
-    return np.array(values, dtype=float)
+    values = [np.nan if match is None else _value(match, decimal) for match in matches]
+    return Numbers(
+        np.array(values, dtype=float),
+        decimal,
+        grouping=frozenset(m["group"] for m in matches if m and m["group"]),
+        unit=max(accepted),
+    )
 
 
 def _unit(match):

@@ -121,7 +121,7 @@ def _open(path):
     if path.is_dir():
         raise TableError("is a folder, not a file")
     data = path.read_bytes()
-    if path.name.lower().endswith(".gz"):
+    if path.name.lower().endswith(".gz") or data.startswith(_GZIP):
         data = gzip.decompress(data)
     return data, read
 

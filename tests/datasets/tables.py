@@ -185,61 +185,65 @@ CASES = {
     ),
     # Numbers written otherwise
     "decimal commas": Case(
-        "a;b\n12,5;x\n3,25;y\n", {"a": [12.5, 3.25], "b": ["x", "y"]}, notes={"a": "12"}
+        "a;b\n12,5;x\n3,25;y\n",
+        {"a": [12.5, 3.25], "b": ["x", "y"]},
+        notes={"a": "',' for decimals"},
     ),
     "points for thousands": Case(
         "a;b\n1.234,50;x\n12,5;y\n",
         {"a": [1234.5, 12.5], "b": ["x", "y"]},
-        notes={"a": "'1.234,50' is 1234.5"},
+        notes={"a": "',' for decimals and '.' for thousands"},
     ),
     "commas for thousands": Case(
         'a,b\n"1,234.50",x\n12.5,y\n',
         {"a": [1234.5, 12.5], "b": ["x", "y"]},
-        notes={"a": "'1,234.50' is 1234.5"},
+        notes={"a": "with ',' for thousands"},
     ),
     "spaces for thousands": Case(
         "a;b\n1 234,5;x\n12\u00a0345,0;y\n",
         {"a": [1234.5, 12345], "b": ["x", "y"]},
-        notes={"a": "12345"},
+        notes={"a": "for thousands"},
     ),
     "apostrophes for thousands": Case(
         "a,b\n1'234.5,x\n12'345.0,y\n",
         {"a": [1234.5, 12345], "b": ["x", "y"]},
-        notes={"a": "12345"},
+        notes={"a": "for thousands"},
     ),
     "percent": Case(
-        "a,b\n12.5%,x\n3 %,y\n", {"a": [12.5, 3], "b": ["x", "y"]}, notes={"a": "12.5"}
+        "a,b\n12.5%,x\n3 %,y\n",
+        {"a": [12.5, 3], "b": ["x", "y"]},
+        notes={"a": "the unit %"},
     ),
     "currency": Case(
         'a,b\n"$34,500",x\n-$12,y\n',
         {"a": [34500, -12], "b": ["x", "y"]},
-        notes={"a": "34500"},
+        notes={"a": "thousands and the unit ."},
     ),
     "euros": Case(
         "a;b\n12,50 €;x\n1.000,00 €;y\n",
         {"a": [12.5, 1000], "b": ["x", "y"]},
-        notes={"a": "1000"},
+        notes={"a": "the unit €"},
     ),
     "brackets and Unicode minus": Case(
         "a,b\n(12.5),x\n\N{MINUS SIGN}3,y\n",
         {"a": [-12.5, -3], "b": ["x", "y"]},
-        notes={"a": "-12.5"},
+        notes={"a": "read as numbers"},
     ),
     "one column decides for another": Case(
         "a;b\n1.234;12,5\n2.345;7,5\n",
         {"a": [1234, 2345], "b": [12.5, 7.5]},
-        notes={"a": "may be that of decimals", "b": "12.5"},
+        notes={"a": "decimals or thousands", "b": "for decimals"},
     ),
     "decimals or thousands": Case(
         'a,b\n"1,234",x\n"2,345",y\n',
         {"a": [1234, 2345], "b": ["x", "y"]},
-        notes={"a": "may be that of decimals"},
+        notes={"a": "decimals or thousands"},
     ),
     "decimals or thousands, said": Case(
         'a,b\n"1,234",x\n"2,345",y\n',
         {"a": [1.234, 2.345], "b": ["x", "y"]},
         options={"decimal": ","},
-        notes={"a": "may be that of decimals"},
+        notes={"a": "decimals or thousands"},
     ),
     "no thousands": Case(
         'a,b\n"1,2,3",x\n"1,23,4",y\n', {"a": ["1,2,3", "1,23,4"], "b": ["x", "y"]}
@@ -253,12 +257,12 @@ CASES = {
     "digits that floats lose": Case(
         f"a,b\n{10**20 + 1},x\n{10**20 + 2},y\n",
         {"a": [str(10**20 + 1), str(10**20 + 2)], "b": ["x", "y"]},
-        notes={"a": "kept as codes"},
+        notes={"a": "kept as text"},
     ),
     "leading zeros": Case(
         "a,b\n01234,x\n98765,y\n",
         {"a": ["01234", "98765"], "b": ["x", "y"]},
-        notes={"a": "kept as codes"},
+        notes={"a": "kept as text"},
     ),
     "leading zeros, said to be numbers": Case(
         "a,b\n01234,x\n98765,y\n",
@@ -277,18 +281,27 @@ CASES = {
     "German dates": Case(
         "t,b\n31.12.2015,x\n1.2.2016,y\n",
         {"t": date("2015-12-31", "2016-02-01"), "b": ["x", "y"]},
-        notes={"t": "31 December 2015"},
+        notes={"t": "day.month.year|day month year"},
     ),
     "British dates": Case(
         "t,b\n01/02/2016,x\n31/12/2015,y\n",
         {"t": date("2016-02-01", "2015-12-31"), "b": ["x", "y"]},
-        notes={"t": "1 February 2016"},
+        notes={"t": "day/month/year"},
     ),
     "American dates": Case(
         "t,b\n01/02/2016,x\n12/31/2015,y\n",
         {"t": date("2016-01-02", "2015-12-31"), "b": ["x", "y"]},
-        notes={"t": "2 January 2016"},
+        notes={"t": "month/day/year"},
     ),
+    "three decimals": Case(
+        "a,b\n1.234,x\n12.345,y\n", {"a": [1.234, 12.345], "b": ["x", "y"]}
+    ),
+    "three decimals or thousands": Case(
+        "a;b\n1.234;x\n12.345;y\n",
+        {"a": [1.234, 12.345], "b": ["x", "y"]},
+        notes={"a": "decimals or thousands"},
+    ),
+    "gzip by its content": Case(gzip.compress(b"a,b\n1,x\n3,y\n"), AB),
     "day or month": Case(
         "t,b\n01/02/2016,x\n03/04/2015,y\n",
         {"t": date("2016-01-02", "2015-03-04"), "b": ["x", "y"]},
@@ -303,7 +316,7 @@ CASES = {
     "another column tells the order": Case(
         "t,u\n01/02/2016,31/12/2015\n03/04/2015,01/01/2015\n",
         {"t": date("2016-02-01", "2015-04-03"), "u": date("2015-12-31", "2015-01-01")},
-        notes={"t": "31 December|2 |1 ", "u": "dates"},
+        notes={"t": "day/month/year; ", "u": "day/month/year"},
     ),
     "days between points are first": Case(
         "t,b\n01.02.2016,x\n03.04.2015,y\n",
@@ -313,22 +326,22 @@ CASES = {
     "years of two digits": Case(
         "t,b\n31.12.15,x\n01.02.16,y\n",
         {"t": date("2015-12-31", "2016-02-01"), "b": ["x", "y"]},
-        notes={"t": "2015"},
+        notes={"t": "day.month.year"},
     ),
     "names of months": Case(
         "t,b\n31 Dec 2015,x\n1 Feb 2016,y\n",
         {"t": date("2015-12-31", "2016-02-01"), "b": ["x", "y"]},
-        notes={"t": "31 December 2015"},
+        notes={"t": "day.month.year|day month year"},
     ),
     "times of day": Case(
         "t,b\n31.12.2015 23:59,x\n01.02.2016 00:01,y\n",
         {"t": date("2015-12-31 23:59", "2016-02-01 00:01"), "b": ["x", "y"]},
-        notes={"t": "31 December 2015"},
+        notes={"t": "day.month.year|day month year"},
     ),
     "days of digits": Case(
         "t,b\n20151231,x\n20160201,y\n20160229,z\n",
         {"t": date("2015-12-31", "2016-02-01", "2016-02-29"), "b": ["x", "y", "z"]},
-        notes={"t": "'20151231' is 31 December 2015"},
+        notes={"t": "year month day"},
     ),
     "no dates": Case(
         "t,b\nMay,x\n12:30,y\nMon,z\n",
@@ -353,7 +366,7 @@ CASES = {
         "a;y\n1;0,5\n3;1,5\n",
         {"a": [1, 3], "y": [0.5, 1.5]},
         options={"label": "y"},
-        notes={"y": "'0,5' is 0.5"},
+        notes={"y": "for decimals"},
     ),
     "truth values": Case("a,b\n1,True\n3,False\n", {"a": [1, 3], "b": [True, False]}),
 }
