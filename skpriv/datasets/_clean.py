@@ -141,10 +141,10 @@ def _read(column, role, hints):
     pandas = import_optional("pandas", extra="report")
     if pandas.api.types.is_object_dtype(column):
         if not column.map(lambda value: isinstance(value, str)).any():
-            return _Cleaned(column.infer_objects())
+            return _read_typed(column.infer_objects(), role, hints)
         column = column.map(_as_written, na_action="ignore").astype("str")
     if not isinstance(column.dtype, pandas.StringDtype):
-        return _read_days_of_digits(_Cleaned(column), role)
+        return _read_typed(column, role, hints)
     texts = column.astype("str")
     texts = texts.mask(texts.isin(hints.missing | {""}))
     if role == "text" or texts.isna().all():
@@ -159,6 +159,13 @@ def _read(column, role, hints):
     if texts.isin(["True", "False"]).all():
         return _Cleaned(texts == "True")
     return _read_texts(_Texts(texts, role), hints)
+
+
+def _read_typed(column, role, hints):
+    if hints.missing:
+        is_missing = column.astype(object).map(_as_written).isin(hints.missing)
+        column = column.mask(is_missing) if is_missing.any() else column
+    return _read_days_of_digits(_Cleaned(column), role)
 
 
 def _as_written(value):

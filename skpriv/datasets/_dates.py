@@ -11,7 +11,7 @@ from skpriv.utils._optional import import_optional
 _MORE_FORMATS = (
     *("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y", "%d-%b-%y", "%d %b %y"),
     *("%m/%d/%Y %I:%M %p", "%d.%m.%y %H:%M", "%d/%m/%y %H:%M", "%m/%d/%y %H:%M"),
-    *("%m/%Y", "%m.%Y", "%b %Y", "%B %Y"),
+    *("%m/%Y", "%m.%Y", "%b %Y", "%B %Y", "%b-%Y", "%b-%y"),
 )
 _N_GUESSES = 30
 _WORDS = {

@@ -22,7 +22,8 @@ _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 # Excel reads the separator from such a first line, and some programs write it.
-_SEPARATOR_LINE = re.compile(r'"?sep=(.)"?[ \t]*(\r\n|\r|\n)', re.IGNORECASE)
+_BYTE_ORDER_MARK = "\ufeff"
+_SEPARATOR_LINE = re.compile(r'\ufeff?"?sep=(.)"?[ \t]*(\r\n|\r|\n)', re.IGNORECASE)
 
 
 def read_delimited(data, sep=None, encoding=None):
@@ -55,7 +56,7 @@ def read_delimited(data, sep=None, encoding=None):
     if not text.strip():
         raise TableError("is empty")
     line = _SEPARATOR_LINE.match(text)
-    start = line.end() if line else 0
+    start = line.end() if line else int(text[0] == _BYTE_ORDER_MARK)
     if sep is None:
         sep = line[1] if line else _find_separator(text[:_SAMPLE])
     # After every separator, or it belongs to the values.
@@ -92,7 +93,7 @@ def _decode(data, encoding):
         f"the file is not UTF-8 text (byte 0x{byte:02x}) and is read as {encoding}, "
         "for Western European languages"
     )
-    return data.decode(encoding), encoding, [Note("", reason, "--encoding NAME")]
+    return data.decode(encoding), encoding, [Note(None, reason, "--encoding NAME")]
 
 
 def _find_separator(sample):
@@ -115,11 +116,11 @@ def _read_rows(lines, sep, spaced, n_before):
     reader = csv.reader(lines, delimiter=sep, strict=True, skipinitialspace=spaced)
     try:
         rows = (row for row in reader if len(row) > 1 or "".join(row).strip())
-        names = [name.strip() for name in next(rows, [])]
+        names = next(rows, [])
         if not names:
             raise TableError("is empty")
+        names = name_columns(names)
         place = reader.line_num + n_before
-        check_names(names)
         schema = pyarrow.schema([(name, pyarrow.large_string()) for name in names])
         parts = []
         whole = _checked(rows, names, place, reader, n_before)
@@ -163,6 +164,29 @@ def _hint(line, row, names, place):
     )
 
 
+def name_columns(cells):
+    """Make the cells of a first row the names of columns.
+
+    Parameters
+    ----------
+    cells : sequence of str
+
+    Returns
+    -------
+    names : list of str
+        Columns without a name are called as pandas calls them.
+
+    Raises
+    ------
+    TableError
+        If two columns have one name.
+    """
+    cells = [cell.strip() for cell in cells]
+    names = [cell or f"Unnamed: {place}" for place, cell in enumerate(cells)]
+    check_names(names)
+    return names
+
+
 def check_names(names):
     """Raise a `TableError` if two columns have one name.
 
@@ -185,4 +209,4 @@ def _notes_of_names(names):
             f"the first line is taken for the column names, but {quote_values(values)} "
             "may be a value; add a line of names if there is none"
         )
-        yield Note("", reason, "")
+        yield Note(None, reason, "")

@@ -107,7 +107,7 @@ def encode_table(table, label, drop=(), *, ids=(), keep=(), task=None):
         )
     encoder = table_encoder(columns)
     X = encoder.fit_transform(features)
-    notes = [n for n in table.attrs.get("notes", []) if n.column not in drop]
+    notes = [n for n in table.attrs.get("notes", []) if n.column not in {*drop, *ids}]
     notes += notes_of_columns(features, columns, ids)
     notes += notes_of_label(table[label], classes) if task is None else []
     named = table[ids[0]].astype(object).map(str).tolist() if ids else None

@@ -8,8 +8,8 @@ class Note(NamedTuple):
 
     Attributes
     ----------
-    column : str
-        The name of the column; empty for the whole file.
+    column : str or None
+        The name of the column; None for the whole file.
     reason : str
         What was decided, and why.
     option : str
@@ -18,7 +18,7 @@ class Note(NamedTuple):
         and `encode_table` have the same names.
     """
 
-    column: str
+    column: str | None
     reason: str
     option: str
 

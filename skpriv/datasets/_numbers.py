@@ -26,7 +26,8 @@ _SAMPLE = 500
 def _notation(decimal, thousands):
     return re.compile(
         rf"""(?P<opening>\()? (?P<sign>[+-]?)
-        (?: (?P<before> {_CURRENCY} | [A-Z]{{3}}(?=\s) ) \s? )? (?P<inner>[+-]?)
+        (?: (?P<before> [A-Z]{{0,3}}{_CURRENCY} | [A-Z]{{3}}(?=\s) ) \s? )?
+        (?P<inner>[+-]?)
         (?P<number> (?={decimal}?\d)
             (?: [1-9]\d{{0,2}} (?P<group>[{thousands}]) (?:\d{{2,3}}(?P=group))* \d{{3}}
               | \d* )

@@ -9,7 +9,7 @@ from pathlib import Path
 from sklearn.datasets import load_breast_cancer
 
 from skpriv.datasets._clean import clean_table
-from skpriv.datasets._delimited import check_names, read_delimited
+from skpriv.datasets._delimited import check_names, name_columns, read_delimited
 from skpriv.datasets._errors import TableError
 from skpriv.datasets._notes import Note
 from skpriv.utils._optional import import_optional
@@ -149,25 +149,20 @@ def _read_sheet(data, sep, encoding):
         raise TableError(f"is not a spreadsheet, or damaged: {error}") from error
     if cells.empty:
         raise TableError(f"sheet {sheets[0]!r} is empty")
-    names = ["" if name != name else str(name).strip() for name in cells.iloc[0]]
-    _check_titles(names, sheets[0])
+    first = ["" if cell != cell else str(cell) for cell in cells.iloc[0]]
+    if first.count("") > len(first) / 2:
+        raise TableError(
+            f"sheet {sheets[0]!r}: row 1 must hold the column names, and most of its "
+            "cells are empty; remove what stands above the table"
+        )
+    names = name_columns(first)
     table = cells.iloc[1:].reset_index(drop=True).set_axis(names, axis=1)
     table = table[~table.isna().all(axis=1)].reset_index(drop=True)
     notes = []
     if len(sheets) > 1:
         reason = f"sheet {sheets[0]!r} is read, {len(sheets) - 1} more sheets are not"
-        notes = [Note("", reason, "")]
+        notes = [Note(None, reason, "")]
     return table, None, notes
-
-
-def _check_titles(names, sheet):
-    if "" in names:
-        raise TableError(
-            f"sheet {sheet!r}: row 1 is taken for the column names, and its cell "
-            f"{names.index('') + 1} is empty; remove what stands above or beside the "
-            "table, or name the column"
-        )
-    check_names(names)
 
 
 def _read_parquet(data, sep, encoding):

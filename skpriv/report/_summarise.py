@@ -237,7 +237,7 @@ def _describe_notes(notes):
         columns.setdefault((note.reason, note.option), []).append(note.column)
     return [
         {
-            "columns": [str(name) for name in names if name != ""],
+            "columns": [str(name) for name in names if name is not None],
             "reason": reason,
             "option": _fill_in(option, names) or None,
         }

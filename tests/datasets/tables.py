@@ -29,8 +29,8 @@ class Case:
     name : str
         The file's.
     options : dict
-    notes : dict of str to str
-        For a column ("": the file), a regular expression that a note on it matches. A
+    notes : dict
+        For a column (None: the file), a regular expression that a note on it matches. A
         column that is not there must have no note.
     """
 
@@ -109,16 +109,22 @@ CASES = {
     "no line of names": Case(
         "39,77516,x\n50,83311,y\n38,21564,x\n",
         {"39": [50, 38], "77516": [83311, 21564], "x": ["y", "x"]},
-        notes={"": "first line is taken for the column names"},
+        notes={None: "first line is taken for the column names"},
     ),
     "a name twice": Case("a,b,a\n1,2,3\n", error="'a' is there more than once"),
     # Encodings
+    "byte order mark and encoding given": Case(
+        b"\xef\xbb\xbfa,b\n1,x\n3,y\n", AB, options={"encoding": "utf-8"}
+    ),
+    "row names without a name": Case(
+        '"","b"\n"0","x"\n"1","y"\n', {"Unnamed: 0": [0, 1], "b": ["x", "y"]}
+    ),
     "byte order mark": Case(b"\xef\xbb\xbfa,b\n1,x\n3,y\n", AB),
     "UTF-16": Case("a,b\n1,x\n3,é\n".encode("utf-16"), {"a": [1, 3], "b": ["x", "é"]}),
     "Windows-1252": Case(
         "a,b\n1,€\n3,é\n".encode("cp1252"),
         {"a": [1, 3], "b": ["€", "é"]},
-        notes={"": "not UTF-8 .*read as cp1252"},
+        notes={None: "not UTF-8 .*read as cp1252"},
     ),
     "Cyrillic, said": Case(
         "a,b\n1,да\n3,нет\n".encode("cp1251"),
@@ -150,10 +156,23 @@ CASES = {
         sheet(["a", "b"], [1, "x"], [3, "y"], other=[["z"]]),
         AB,
         name="t.xlsx",
-        notes={"": "sheet 'data' is read"},
+        notes={None: "sheet 'data' is read"},
     ),
     "Excel with a title": Case(
-        sheet(["Report", None], ["a", "b"], [1, "x"]), error="row 1 .*", name="t.xlsx"
+        sheet(["Report", None, None], ["a", "b", "c"], [1, "x", 2]),
+        error="row 1 must hold the column names",
+        name="t.xlsx",
+    ),
+    "Excel with an index without a name": Case(
+        sheet([None, "b"], [0, "x"], [1, "y"]),
+        {"Unnamed: 0": [0, 1], "b": ["x", "y"]},
+        name="t.xlsx",
+    ),
+    "Excel with a number that is missing": Case(
+        sheet(["a", "b"], [1.5, "x"], [-9, "y"]),
+        {"a": [1.5, None], "b": ["x", "y"]},
+        name="t.xlsx",
+        options={"missing": ["-9"]},
     ),
     # Marks for a missing value
     **{
@@ -208,6 +227,11 @@ CASES = {
         "a,b\n1'234.5,x\n12'345.0,y\n",
         {"a": [1234.5, 12345], "b": ["x", "y"]},
         notes={"a": "for thousands"},
+    ),
+    "currencies of letters and a sign": Case(
+        "a,b\nR$ 12.50,x\nR$ 3,y\n",
+        {"a": [12.5, 3], "b": ["x", "y"]},
+        notes={"a": "the unit R"},
     ),
     "percent": Case(
         "a,b\n12.5%,x\n3 %,y\n",
