@@ -1,35 +1,23 @@
 """Give the columns of a table of texts the kinds that their values have."""
 
 from dataclasses import dataclass, field, replace
-from shlex import quote
 
 import numpy as np
 
-from skpriv.datasets._dates import describe_format, has_day_first, read_dates
+from skpriv.datasets._dates import has_day_first, read_dates
 from skpriv.datasets._errors import TableError, check_column
-from skpriv.datasets._notes import Note, count_records, quote_values
 from skpriv.datasets._numbers import may_be_codes, read_numbers, read_plain_numbers
+from skpriv.datasets._text_notes import (
+    note_codes,
+    note_dates,
+    note_missing,
+    note_numbers,
+    note_text,
+)
+from skpriv.datasets._texts import TextColumn
 from skpriv.utils._optional import import_optional
 
-# What people write for a missing value, in lower case.
-_MARKS = frozenset(
-    (
-        *("", "?", ".", "..", "...", "-", "--", "---", "*", "#", "_", "/", "\\", ":"),
-        *("\N{EN DASH}", "\N{EM DASH}", "na", "n/a", "n.a.", "n.a", "#n/a", "#na"),
-        *("<na>", "nan", "-nan", "nat", "null", "nil", "none", "nothing", "empty"),
-        *("unknown", "unk", "unkn.", "undefined", "missing", "(missing)", "blank"),
-        *("not available", "not applicable", "not known", "no answer", "no value"),
-        *("no data", "#null!", "#value!", "#div/0!", "#ref!", "#name?", "#num!"),
-        *("k.a.", "k. a.", "0000-00-00", "00.00.0000", "00/00/0000"),
-    )
-)
-# A column with other values among its numbers (dates) is still one of numbers if at
-# least this part of its values are numbers, and more than so many of them differ.
-_LEAST_PART = 0.9
-_FEW = 20
-# From this part on, a note says that a column of text is mostly numbers.
-_NOTEWORTHY_PART = 0.5
-_AS_TEXT = "--text COL"
+_LARGEST_EXACT = 2**53
 _FIRST_DAY, _LAST_DAY = 19000101, 21001231
 
 
@@ -85,7 +73,11 @@ def clean_table(
     records = table.reset_index(drop=True)
     roles = dict.fromkeys(text, "text") | dict.fromkeys(number, "number")
     roles.setdefault(label, "label")
-    hints = _Hints(decimal, day_first, prefer, frozenset(missing))
+    hints = _Hints(
+        *(decimal, day_first, prefer, frozenset(missing)),
+        decimal_is_given=decimal is not None,
+        order_is_given=day_first is not None,
+    )
 
     def read(name, hints):
         return _read(records[name], roles.get(name), hints)
@@ -109,6 +101,8 @@ class _Hints:
     day_first: bool | None
     prefer: str
     missing: frozenset
+    decimal_is_given: bool
+    order_is_given: bool
 
     def completed(self, columns):
         decimals = {column.decimal for column in columns} - {None}
@@ -158,7 +152,7 @@ def _read(column, role, hints):
         return _read_days_of_digits(cleaned, role)
     if texts.isin(["True", "False"]).all():
         return _Cleaned(texts == "True")
-    return _read_texts(_Texts(texts, role), hints)
+    return _read_texts(TextColumn(texts, role), hints)
 
 
 def _read_typed(column, role, hints):
@@ -185,46 +179,8 @@ def _read_days_of_digits(cleaned, role):
     dates = pandas.to_datetime(days.astype(str), format="%Y%m%d", errors="coerce")
     if dates.isna().any():
         return cleaned
-    note = _note_of_dates(days.name, "%Y%m%d")
-    return _Cleaned(dates.reindex(cleaned.values.index), [note])
-
-
-class _Texts:
-    """A column of text, and its different values.
-
-    Parameters
-    ----------
-    texts : Series of str
-    role : {"label", "number"} or None
-    """
-
-    def __init__(self, texts, role):
-        self.texts = texts
-        self.name = texts.name
-        self.role = role
-        counts = texts.value_counts(sort=False)
-        is_mark = counts.index.str.strip().str.casefold().isin(_MARKS)
-        self.marks = list(counts.index[is_mark])
-        self.counts = counts[~is_mark]
-        self.candidates = list(self.counts.index)
-
-    def part(self, known):
-        return self.counts[known].sum() / self.counts.sum()
-
-    def slips(self, known):
-        return list(self.counts.index[~known])
-
-    def fit(self, known, n_different):
-        """Whether the column is of the kind that some of its values are."""
-        if self.role == "number":
-            return known.any()
-        if self.role == "label" and self.marks and n_different <= _FEW:
-            return False
-        enough = self.part(known) >= _LEAST_PART and n_different > _FEW
-        return known.all() or enough
-
-    def records_with(self, values):
-        return count_records(self.texts.isin(values).to_numpy())
+    notes = note_dates(days.name, "%Y%m%d", is_unclear=False)
+    return _Cleaned(dates.reindex(cleaned.values.index), notes)
 
 
 def _read_texts(column, hints):
@@ -235,7 +191,7 @@ def _read_texts(column, hints):
                 return cleaned
     if column.role == "number":
         raise TableError(f"column {column.name!r} holds no number")
-    return _Cleaned(column.texts, list(_notes_of_text(column)))
+    return _Cleaned(column.texts, note_text(column))
 
 
 def _read_as_numbers(column, hints):
@@ -246,15 +202,14 @@ def _read_as_numbers(column, hints):
         return None
     texts = column.counts.index.to_series()
     if column.role != "number" and may_be_codes(texts, numbers.values):
-        return _Cleaned(column.texts, [_note_of_codes(column)])
+        return _Cleaned(column.texts, note_codes(column))
     values = pandas.Series(numbers.values, index=column.counts.index)
     values = column.texts.map(values).astype(float)
-    if values.notna().all() and (values % 1 == 0).all() and (abs(values) < 2**53).all():
+    if ((values % 1 == 0) & (values.abs() < _LARGEST_EXACT)).all():
         values = values.astype("int64")
-    notes = [
-        *_notes_of_notation(column, numbers, hints),
-        *_notes_of_missing(column, column.slips(known), "number"),
-    ]
+    points = hints.prefer == "."
+    notes = note_numbers(column, numbers, hints.decimal_is_given, points)
+    notes += note_missing(column, column.slips(known), "number")
     decimal = None if numbers.is_unclear else numbers.decimal
     return _Cleaned(values, notes, decimal, is_unclear=numbers.is_unclear)
 
@@ -271,82 +226,8 @@ def _read_as_dates(column, hints):
         return None
     dates.index = column.counts.index
     values = column.texts.map(dates)
-    notes = list(_notes_of_missing(column, column.slips(known), "date"))
-    if other is not None:
-        notes.insert(0, _note_of_order(column.name, form))
-    elif form != "ISO8601":
-        notes.insert(0, _note_of_dates(column.name, form))
-    order = None if other is not None else has_day_first(form)
-    return _Cleaned(values, notes, day_first=order, is_unclear=other is not None)
-
-
-def _notes_of_notation(column, numbers, hints):
-    # The notes do not quote the data: they are part of the report.
-    parts = []
-    if numbers.decimal == ",":
-        parts.append("',' for decimals")
-    if numbers.grouping:
-        parts.append(f"{quote_values(sorted(numbers.grouping))} for thousands")
-    if numbers.unit:
-        parts.append(f"the unit {numbers.unit}")
-    if not parts and not any(map(_has_brackets, column.candidates)):
-        if not numbers.is_unclear or hints.prefer == ".":
-            return
-        parts.append("'.' for decimals")
-    reason = "read as numbers" + (f" with {' and '.join(parts)}" * bool(parts))
-    if numbers.is_unclear:
-        other = "," if numbers.decimal == "." else "."
-        reason += "; the column does not show whether these are decimals or thousands"
-        yield Note(column.name, reason, f"--decimal '{other}'")
-    else:
-        yield Note(column.name, reason, _AS_TEXT)
-
-
-def _has_brackets(text):
-    return text.strip().startswith("(")
-
-
-def _notes_of_missing(column, slips, kind):
-    for mark in column.marks:
-        reason = (
-            f"{mark!r} is taken as a missing {kind}, in {column.records_with([mark])}"
-        )
-        yield Note(column.name, reason, _AS_TEXT)
-    if slips:
-        reason = (
-            f"what is no {kind} is taken as missing, in {column.records_with(slips)}"
-        )
-        yield Note(column.name, reason, _AS_TEXT)
-
-
-def _notes_of_text(column):
-    if column.role is not None:
-        return
-    for mark in column.marks if column.candidates else ():
-        where = column.records_with([mark])
-        reason = f"{mark!r} is kept as a value of its own, in {where}"
-        yield Note(column.name, reason, f"--missing {quote(mark)}")
-    numbers = read_numbers(column.candidates)
-    known, values = numbers.known, numbers.values
-    part = column.part(known) if column.candidates else 0
-    if part >= _NOTEWORTHY_PART and len(np.unique(values[known])) > _FEW:
-        where = column.records_with(column.slips(known))
-        reason = f"kept as text, though {part:.0%} are numbers; others are in {where}"
-        yield Note(column.name, reason, "--number COL")
-
-
-def _note_of_codes(column):
-    reason = "kept as text: as numbers they would lose leading zeros or last digits"
-    return Note(column.name, reason, "--number COL")
-
-
-def _note_of_dates(name, form):
-    return Note(name, f"read as dates: {describe_format(form)}", _AS_TEXT)
-
-
-def _note_of_order(name, form):
-    reason = (
-        f"read as dates: {describe_format(form)}; the column does not show whether the "
-        "day or the month comes first"
-    )
-    return Note(name, reason, "--month-first" if has_day_first(form) else "--day-first")
+    is_unclear = other is not None
+    notes = note_dates(column.name, form, is_unclear and not hints.order_is_given)
+    notes += note_missing(column, column.slips(known), "date")
+    order = None if is_unclear else has_day_first(form)
+    return _Cleaned(values, notes, day_first=order, is_unclear=is_unclear)

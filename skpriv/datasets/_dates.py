@@ -13,7 +13,8 @@ _MORE_FORMATS = (
     *("%m/%d/%Y %I:%M %p", "%d.%m.%y %H:%M", "%d/%m/%y %H:%M", "%m/%d/%y %H:%M"),
     *("%m/%Y", "%m.%Y", "%b %Y", "%B %Y", "%b-%Y", "%b-%y"),
 )
-_N_GUESSES = 30
+# A format that none of so many values has is not tried on the others.
+_SAMPLE = 50
 _WORDS = {
     "d": "day",
     "m": "month",
@@ -54,12 +55,15 @@ def read_dates(texts, day_first=None):
     other : str or None
         A format with day and month exchanged that fits as many.
     """
-    dates = {name: _parse(texts, name) for name in _formats(texts)}
-    counts = {name: int(read.notna().sum()) for name, read in dates.items()}
+    places = np.linspace(0, len(texts) - 1, min(_SAMPLE, len(texts))).astype(int)
+    sample = texts.iloc[np.unique(places)]
+    formats = [form for form in _formats(sample) if _parse(sample, form).notna().any()]
+    dates = {form: _parse(texts, form) for form in formats or ["ISO8601"]}
+    counts = {form: int(read.notna().sum()) for form, read in dates.items()}
     most = max(counts.values())
-    best = [name for name, count in counts.items() if count == most]
+    best = [form for form, count in counts.items() if count == most]
     fitting = best[0]
-    others = [name for name in best if not dates[name].equals(dates[fitting])]
+    others = [form for form in best if not dates[form].equals(dates[fitting])]
     exchanged = others[0] if others else None
     if exchanged and has_day_first(fitting) != (
         "." in fitting if day_first is None else day_first
@@ -68,14 +72,13 @@ def read_dates(texts, day_first=None):
     return dates[fitting], fitting, exchanged
 
 
-def _formats(texts):
+def _formats(sample):
     guess = import_optional("pandas.tseries.api", extra="report").guess_datetime_format
-    places = np.linspace(0, len(texts) - 1, min(_N_GUESSES, len(texts))).astype(int)
     found = {"ISO8601": None}
     with warnings.catch_warnings():
         # That the day seems to come first, though month first was asked for.
         warnings.simplefilter("ignore", UserWarning)
-        for text in texts.iloc[places]:
+        for text in sample:
             for day_first in (False, True):
                 found[guess(text.strip(), dayfirst=day_first)] = None
     has_day_and_year = [
@@ -120,9 +123,9 @@ def describe_format(form):
     return re.sub("%([A-Za-z])", lambda code: _WORDS.get(code[1], code[0]), text)
 
 
-def _parse(texts, name):
+def _parse(texts, form):
     pandas = import_optional("pandas", extra="report")
     dates = pandas.to_datetime(
-        texts.str.strip(), format=name, errors="coerce", utc=True
+        texts.str.strip(), format=form, errors="coerce", utc=True
     )
     return dates.dt.tz_localize(None).dt.as_unit("us")

@@ -115,9 +115,13 @@ def read_numbers(texts, prefer="."):
     """
     other = "," if prefer == "." else "."
     sample = texts[:_SAMPLE]
-    if not any(_read_in(sample, decimal).known.any() for decimal in _NOTATIONS):
+    in_sample = {mark: _read_in(sample, mark).known for mark in _NOTATIONS}
+    if not any(known.any() for known in in_sample.values()):
         return Numbers(np.full(len(texts), np.nan))
-    preferred, others = _read_in(texts, prefer), _read_in(texts, other)
+    preferred = _read_in(texts, prefer)
+    if preferred.known.all() and not in_sample[other].all():
+        return preferred
+    others = _read_in(texts, other)
     more = others.known.sum() - preferred.known.sum()
     if more > 0:
         return others

@@ -267,7 +267,7 @@ CASES = {
         'a,b\n"1,234",x\n"2,345",y\n',
         {"a": [1.234, 2.345], "b": ["x", "y"]},
         options={"decimal": ","},
-        notes={"a": "decimals or thousands"},
+        notes={"a": "',' for decimals$"},
     ),
     "no thousands": Case(
         'a,b\n"1,2,3",x\n"1,23,4",y\n', {"a": ["1,2,3", "1,23,4"], "b": ["x", "y"]}
@@ -335,7 +335,7 @@ CASES = {
         "t,b\n01/02/2016,x\n03/04/2015,y\n",
         {"t": date("2016-02-01", "2015-04-03"), "b": ["x", "y"]},
         options={"day_first": True},
-        notes={"t": "whether the day or the month comes first"},
+        notes={"t": "day/month/year$"},
     ),
     "another column tells the order": Case(
         "t,u\n01/02/2016,31/12/2015\n03/04/2015,01/01/2015\n",
