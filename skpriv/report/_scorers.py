@@ -24,7 +24,7 @@ class AuditScorer:
     title : str
         Its name, in one or two words.
     meaning : str
-        What its values mean, in one sentence without the full stop.
+        The meaning of its values: a sentence without the full stop.
     make : callable
         Returns a scorer, not fitted. It takes the facts of `needs` by name.
     needs : tuple of str
@@ -155,7 +155,7 @@ LEAVE_ONE_OUT = AuditScorer(
     needs=("n_neighbors",),
 )
 
-# What any model can be given, for the classes or the quantity that it predicts.
+# The scores that a model of any kind can have, by its task.
 SCORERS_OF_ANY_MODEL = {
     "classification": {
         "waka": WAKA,

@@ -162,7 +162,7 @@ class OutputFiles:
 
 
 class _StreamOutput:
-    """What is to be written to a stream, kept until all outputs are complete."""
+    """Text for a stream, which is kept until all outputs are complete."""
 
     def __init__(self, target, stream):
         self.target = target

@@ -1,3 +1,5 @@
+"""Reports as JSON and CSV, in files that are whole or not there."""
+
 import csv
 import io
 import json
