@@ -71,7 +71,7 @@ INSTANCES = [
     KNNLeaveOneOutScorer(),
     KNNLeaveOneOutScorer(n_neighbors=100, metric="chebyshev"),
     KNNLeaveOneOutScorer(n_neighbors=1, metric="precomputed"),
-    LiRAAttack(),
+    LiRAAttack(n_shadows=8),
     LiRAAttack(RandomForestClassifier(2, max_depth=2), n_shadows=6, variance="record"),
     LiRAAttack(KNeighborsClassifier(1), n_shadows=6, mode="offline", signal="hinge"),
     LiRAAttack(
@@ -133,6 +133,10 @@ INSTANCES = [
         score="attack_power",
         random_state=0,
     ),
-    GLSScorer(MLPClassifier(max_iter=3), layers=2, random_state=0),
-    GLSScorer(MLPRegressor(max_iter=3), layers="all", random_state=0),
+    GLSScorer(
+        MLPClassifier(hidden_layer_sizes=3, max_iter=3), layers=2, random_state=0
+    ),
+    GLSScorer(
+        MLPRegressor(hidden_layer_sizes=3, max_iter=3), layers="all", random_state=0
+    ),
 ]
