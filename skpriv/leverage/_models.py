@@ -188,7 +188,7 @@ def explain(model, X, y, sample_weight, *, variance=False):
         objective = READERS[type(model)](model, X, y, sample_weight)
     if variance and (objective is None or not objective.has_confidence):
         raise ValueError(
-            "score='attack_power' needs a classifier that fits the probabilities of "
+            "variant='attack_power' needs a classifier that fits the probabilities of "
             "all classes in one loss (LogisticRegression, or SGDClassifier with "
             f"loss='log_loss' and two classes), but estimator ends in {model!r}."
         )

@@ -117,7 +117,7 @@ def test_one_logit_and_two_logits_agree(penalty):
     )
     ones = np.ones(60)
     two = SoftmaxModel(objective, X, y, ones, variance=True).terms(X, y, ones)
-    one = GLSScorer(model, score="attack_power").fit(X, y)
+    one = GLSScorer(model, variant="attack_power").fit(X, y)
     one = one._model.terms(X, y, ones)
     assert_allclose(two.leverage, scorer.scores_, rtol=1e-8)
     assert_allclose(two.self_influence, one.self_influence, rtol=1e-8)

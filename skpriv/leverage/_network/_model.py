@@ -90,7 +90,7 @@ class NetworkModel:
         loss = self.network.loss
         if variance and not loss.has_confidence:
             raise ValueError(
-                "score='attack_power' needs a classifier, but estimator ends in "
+                "variant='attack_power' needs a classifier, but estimator ends in "
                 f"{model!r}."
             )
         codes = self._codes(y)
