@@ -11,12 +11,12 @@ from sklearn.linear_model import HuberRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 
-from skpriv.leverage._estimators import READERS, SMOOTH_LOSSES, SUPPORTED
-from skpriv.leverage._huber import HuberModel
-from skpriv.leverage._linear import SeparableModel
 from skpriv.leverage._network._detect import is_network
 from skpriv.leverage._options import check_linear_options
 from skpriv.leverage._softmax import SoftmaxModel
+from skpriv.leverage.linear._huber import HuberModel
+from skpriv.leverage.linear._readers import READERS, SMOOTH_LOSSES, SUPPORTED
+from skpriv.leverage.linear._separable import SeparableModel
 from skpriv.utils._optional import import_optional
 from skpriv.utils._sklearn import set_random_states
 from skpriv.utils._training import seeded_torch

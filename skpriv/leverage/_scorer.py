@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skpriv.base import RecordScorerMixin
 from skpriv.leverage._inverse import NegativeCurvatureError
-from skpriv.leverage._linear import SeparableModel
 from skpriv.leverage._models import (
     check_known_classes,
     check_supported,
@@ -32,6 +31,7 @@ from skpriv.leverage._network._detect import is_network
 from skpriv.leverage._options import NetworkOptions
 from skpriv.leverage._terms import RecordTerms, score_of
 from skpriv.leverage._trust import LARGEST_STEP, overall_step, trusted, warn_of_missing
+from skpriv.leverage.linear._separable import SeparableModel
 from skpriv.utils._labels import check_same_kind_of_label
 from skpriv.utils._sklearn import (
     HasMethods,

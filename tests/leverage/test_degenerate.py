@@ -20,12 +20,12 @@ from sklearn.preprocessing import OneHotEncoder, scale
 
 from skpriv import GLSScorer
 from skpriv.leverage import gaussian
-from skpriv.leverage._features import Features
 from skpriv.leverage._inverse import (
     NegativeCurvatureError,
     inverse_root,
     whitening,
 )
+from skpriv.leverage.linear._features import Features
 
 
 @pytest.fixture
