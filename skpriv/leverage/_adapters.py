@@ -77,7 +77,7 @@ class Fitted(NamedTuple):
 class Adapter(ABC):
     """What `GLSScorer` needs to do with an estimator, for one kind of model.
 
-    Methods are called in this order: `check` and `learn_labels` once, then `fit`,
+    Methods are called in this order: `rows_for_fit` and `check` once, then `fit`,
     `rows` and `sensitivities` for all records and again for each fold. Subclasses
     implement the abstract methods, and override others where their models differ.
 
@@ -114,23 +114,22 @@ class Adapter(ABC):
         self.takes_any_input = bool(transformers)
 
     @abstractmethod
-    def check(self):
-        """Raise unless the model's settings and the options are supported.
+    def check(self, y):
+        """Raise unless the model, the options and the labels go together.
+
+        It may keep what it learns from the labels, such as how they are encoded.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_rows,) or (n_rows, n_outputs)
+            The labels of all records.
 
         Raises
         ------
         TypeError
             If the model's loss is not supported.
         ValueError
-            If an option, or another parameter of the model, is not supported.
-        """
-
-    def learn_labels(self, y):
-        """Learn how labels are encoded for the model, from those of all records.
-
-        Parameters
-        ----------
-        y : ndarray of shape (n_rows,) or (n_rows, n_outputs)
+            If an option, another parameter of the model, or the labels are not.
         """
 
     def rows_for_fit(self, X):
