@@ -113,7 +113,7 @@ class DirectRoute:
             return None
         basis = loss.basis(logits.shape[1]).to(logits)
         A = (basis.T @ rows(blocks)).cpu().numpy()
-        share = self._inverse.outside(A.reshape(-1, A.shape[2]))
+        share = self._inverse.null_space_share(A.reshape(-1, A.shape[2]))
         return (share > 1e-6).reshape(len(A), -1).any(axis=1)
 
 
