@@ -28,11 +28,11 @@ from skpriv.leverage._models import (
     rows_of,
     unwrap,
 )
-from skpriv.leverage._network._detect import is_network
 from skpriv.leverage._options import NetworkOptions
 from skpriv.leverage._score_parameter import ScoreParameter
 from skpriv.leverage._terms import RecordTerms, score_of
 from skpriv.leverage._trust import LARGEST_STEP, overall_step, trusted, warn_of_missing
+from skpriv.leverage.network._detect import is_network
 from skpriv.utils._labels import check_same_kind_of_label
 from skpriv.utils._sklearn import (
     HasMethods,

@@ -5,9 +5,9 @@ import torch
 from sklearn.utils import gen_batches
 from torch.func import functional_call
 
-from skpriv.leverage._network._blocks import backward, forward, rows
-from skpriv.leverage._network._memory import free_bytes, items_in_chunk
 from skpriv.leverage._softmax import softmax_hessian
+from skpriv.leverage.network._blocks import backward, forward, rows
+from skpriv.leverage.network._memory import free_bytes, items_in_chunk
 
 
 class GaussNewton:

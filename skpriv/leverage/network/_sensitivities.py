@@ -5,21 +5,22 @@ import torch
 from sklearn.utils import gen_batches
 
 from skpriv.leverage._inverse import NegativeCurvatureError
-from skpriv.leverage._network._blocks import FactoredBlock
-from skpriv.leverage._network._criteria import SoftmaxLoss
-from skpriv.leverage._network._curvature import (
+from skpriv.leverage._terms import RecordTerms, SolverReport
+from skpriv.leverage.network._blocks import FactoredBlock
+from skpriv.leverage.network._curvature import (
     GaussNewton,
     Hessian,
     softmax_head_hessian,
 )
-from skpriv.leverage._network._jacobians import Jacobians
-from skpriv.leverage._network._layers import select_parameters
-from skpriv.leverage._network._memory import free_bytes, items_in_chunk
-from skpriv.leverage._network._reading import (
+from skpriv.leverage.network._jacobians import Jacobians
+from skpriv.leverage.network._layers import select_parameters
+from skpriv.leverage.network._losses import SoftmaxLoss
+from skpriv.leverage.network._memory import free_bytes, items_in_chunk
+from skpriv.leverage.network._read import (
     is_perceptron,
     read_network,
 )
-from skpriv.leverage._network._routes import (
+from skpriv.leverage.network._solvers import (
     COPIES_IN_SOLVER,
     ConjugateGradientsRoute,
     DirectRoute,
@@ -27,8 +28,7 @@ from skpriv.leverage._network._routes import (
     Systems,
     precondition,
 )
-from skpriv.leverage._network._targets import read_targets
-from skpriv.leverage._terms import RecordTerms, SolverReport
+from skpriv.leverage.network._targets import read_targets
 
 # Without a weight decay, damping is this multiple of the mean curvature.
 _SMALL = 1e-3

@@ -22,18 +22,18 @@ from skorch import (  # noqa: E402
 )
 from torch import nn  # noqa: E402
 
-from skpriv.leverage._network._criteria import (  # noqa: E402
+from skpriv.leverage.network._detect import is_network  # noqa: E402
+from skpriv.leverage.network._losses import (  # noqa: E402
     LogisticLoss,
     SoftmaxLoss,
     SquaredLoss,
 )
-from skpriv.leverage._network._detect import is_network  # noqa: E402
-from skpriv.leverage._network._reading import (  # noqa: E402
+from skpriv.leverage.network._read import (  # noqa: E402
     check_network,
     read_network,
     rows_for,
 )
-from skpriv.leverage._network._targets import read_targets  # noqa: E402
+from skpriv.leverage.network._targets import read_targets  # noqa: E402
 
 X, SPECIES = load_iris(return_X_y=True)
 X = X.astype(np.float32)

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.func import functional_call, jacrev, vmap
 
-from skpriv.leverage._network._blocks import (
+from skpriv.leverage.network._blocks import (
     DenseBlock,
     FactoredBlock,
     LookupBlock,

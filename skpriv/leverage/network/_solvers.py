@@ -12,8 +12,8 @@ import numpy as np
 import torch
 
 from skpriv.leverage._inverse import inverse_root
-from skpriv.leverage._network._blocks import forward, rows
-from skpriv.leverage._network._solvers import conjugate_gradients, nystrom
+from skpriv.leverage.network._blocks import forward, rows
+from skpriv.leverage.network._cg import conjugate_gradients, nystrom
 
 _RANK = 256
 COPIES_IN_SOLVER = 8

@@ -12,9 +12,9 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.utils import check_array, gen_batches
 from skorch.dataset import ValidSplit
 
-from skpriv.leverage._network import _skorch
-from skpriv.leverage._network._criteria import LogisticLoss, SoftmaxLoss, SquaredLoss
-from skpriv.leverage._network._mlp import module_of
+from skpriv.leverage.network import _skorch
+from skpriv.leverage.network._losses import LogisticLoss, SoftmaxLoss, SquaredLoss
+from skpriv.leverage.network._mlp import module_of
 
 _LARGEST_AUTOMATIC_BATCH = 200
 

@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 from torch.nn import CrossEntropyLoss, MSELoss, NLLLoss
 
-from skpriv.leverage._network._reading import rows_for
+from skpriv.leverage.network._read import rows_for
 
 _ROWS, _WEIGHTS = "X", "sample_weight"
 _BY_CLASS = CrossEntropyLoss | NLLLoss

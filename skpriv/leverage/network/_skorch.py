@@ -7,7 +7,7 @@ import torch
 from skorch import NeuralNetBinaryClassifier, NeuralNetClassifier, NeuralNetRegressor
 from torch.nn import BCEWithLogitsLoss, CrossEntropyLoss, MSELoss, NLLLoss
 
-from skpriv.leverage._network._criteria import LogisticLoss, SoftmaxLoss, SquaredLoss
+from skpriv.leverage.network._losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 
 _CRITERIA = {
     NeuralNetClassifier: (CrossEntropyLoss, NLLLoss, BCEWithLogitsLoss),

@@ -8,7 +8,7 @@ from sklearn.base import is_classifier
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.utils.multiclass import check_classification_targets
 
-from skpriv.leverage._network._skorch import criterion_of, net_dtype
+from skpriv.leverage.network._skorch import criterion_of, net_dtype
 
 
 @dataclass(frozen=True)

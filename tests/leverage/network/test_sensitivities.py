@@ -19,9 +19,9 @@ from skorch import NeuralNetBinaryClassifier, NeuralNetClassifier, NeuralNetRegr
 from torch import nn
 
 from skpriv import GLSScorer
-from skpriv.leverage._network._curvature import GaussNewton, Hessian
-from skpriv.leverage._network._jacobians import Jacobians
-from skpriv.leverage._network._reading import read_network
+from skpriv.leverage.network._curvature import GaussNewton, Hessian
+from skpriv.leverage.network._jacobians import Jacobians
+from skpriv.leverage.network._read import read_network
 
 SCORES = ("leverage", "self_influence", "attack_power")
 
@@ -473,7 +473,7 @@ def test_curvature_that_does_not_fit_in_memory_is_computed_again(monkeypatch):
     )
     kept = scorer.fit(X, y).scores_
     monkeypatch.setattr(
-        "skpriv.leverage._network._curvature.free_bytes", lambda device: 1000
+        "skpriv.leverage.network._curvature.free_bytes", lambda device: 1000
     )
     assert_allclose(scorer.fit(X, y).scores_, kept, rtol=1e-6)
 
@@ -481,7 +481,7 @@ def test_curvature_that_does_not_fit_in_memory_is_computed_again(monkeypatch):
 def test_chunks_are_bounded_however_many_records_there_are(monkeypatch):
     net, X, y = problem("convolutions", 40)
     scorer = GLSScorer(FrozenEstimator(net), damping=0.1, batch_size=40).fit(X, y)
-    monkeypatch.setattr("skpriv.leverage._network._memory._LARGEST_CHUNK", 200_000)
+    monkeypatch.setattr("skpriv.leverage.network._memory._LARGEST_CHUNK", 200_000)
     seen = []
     original = Jacobians.blocks
 
@@ -503,7 +503,7 @@ def test_auto_takes_the_cheapest_route(monkeypatch, n_records, layers, expected)
     if layers == "all":
         # As if its matrix were too large.
         monkeypatch.setattr(
-            "skpriv.leverage._network._model.free_bytes", lambda device: 1000
+            "skpriv.leverage.network._sensitivities.free_bytes", lambda device: 1000
         )
     net, X, y = problem("volumes", n_records)
     scorer = GLSScorer(FrozenEstimator(net), layers=layers, damping=1.0, n_sketches=8)
