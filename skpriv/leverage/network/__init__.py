@@ -1,1 +1,1 @@
-"""Leverage of neural networks: their layers, curvature and solvers."""
+"""Sensitivities of neural networks: reading them, their curvature, and solvers."""

@@ -1,31 +1,46 @@
 """Curvature of a network's loss over its training records, and products with it."""
 
+from typing import NamedTuple
+
 import numpy as np
 import torch
 from sklearn.utils import gen_batches
 from torch.func import functional_call
 
-from skpriv.leverage._softmax import softmax_hessian
 from skpriv.leverage.network._blocks import backward, forward, rows
-from skpriv.leverage.network._memory import free_bytes, items_in_chunk
+from skpriv.leverage.network._memory import column_batches, free_bytes
+from skpriv.leverage._softmax import softmax_hessian
+
+
+class TrainingRecords(NamedTuple):
+    """The records that a network was trained on.
+
+    Attributes
+    ----------
+    X : {ndarray, sparse matrix} of shape (n_records, ...)
+    codes : Tensor of shape (n_records,) or (n_records, n_outputs)
+        Their labels, as the numbers of outputs, or their targets.
+    weights : Tensor of shape (n_records,)
+        Their weights in the sum of losses.
+    """
+
+    X: np.ndarray
+    codes: torch.Tensor
+    weights: torch.Tensor
 
 
 class GaussNewton:
-    """Σᵢ wᵢ Jᵢᵀ Λᵢ Jᵢ, the curvature with the module taken as linear at its weights.
+    """Σᵢ wᵢ Jᵢᵀ Λᵢ Jᵢ, the curvature with the module linearised at its weights.
 
-    With A the rows of all √wᵢ Λᵢ^½ Jᵢ it is AᵀA. Where memory allows, A is kept, layer
-    by layer in its cheapest form; else each product computes it again, chunk by chunk.
+    It is AᵀA, where the rows of A are those of all √wᵢ Λᵢ^½ Jᵢ. A is kept if it fits
+    into memory, layer by layer in its cheapest form; otherwise each product computes
+    it again, chunk by chunk.
 
     Parameters
     ----------
     network : Network
     jacobians : Jacobians
-    X : ndarray of shape (n_records, ...)
-        The training records.
-    codes : ndarray of shape (n_records,) or (n_records, n_outputs)
-        Their labels.
-    weights : Tensor of shape (n_records,)
-        Their weights in the loss.
+    records : TrainingRecords
     batch_size : int
         Number of records in a chunk.
 
@@ -37,53 +52,64 @@ class GaussNewton:
 
     positive = True
 
-    def __init__(self, network, jacobians, X, codes, weights, batch_size):
+    def __init__(self, network, jacobians, records, batch_size):
         self.network = network
         self.jacobians = jacobians
-        self.X, self.codes, self.weights = X, codes, weights
-        self.batches = list(gen_batches(X.shape[0], batch_size))
+        self.records = records
+        self.batches = list(gen_batches(records.X.shape[0], batch_size))
         self._kept = None
 
+    @property
+    def n_records(self):
+        """Number of training records."""
+        return self.records.X.shape[0]
+
+    def inputs(self, batch):
+        """Return the inputs of the training records in a slice."""
+        return self.network.inputs(self.records.X[batch])
+
     def release(self):
-        """Let go of what is kept; a later product computes it again."""
+        """Free what is kept; a later product computes it again."""
         self._kept = None
 
     def raw_chunks(self):
-        """Yield the rows of each chunk, their logits and Jacobians."""
+        """Yield the slice of each chunk of records, their logits and Jacobians."""
         for batch in self.batches:
-            logits, blocks = self.jacobians.blocks(self.network.inputs(self.X[batch]))
+            logits, blocks = self.jacobians.blocks(self.inputs(batch))
             yield batch, logits, blocks
 
     def chunks(self):
-        """Yield the rows of each chunk, and A in them, as blocks."""
+        """Yield the slice of each chunk of records, and its rows of A as blocks."""
         if self._kept is not None:
             yield from self._kept
             return
-        kept, room = [], free_bytes(self.weights.device) // 2
+        weights = self.records.weights
+        kept, room = [], free_bytes(weights.device) // 2
         for batch, logits, blocks in self.raw_chunks():
             roots = self.network.loss.hessian_root(logits)
-            roots = roots * self.weights[batch].sqrt()[:, None, None]
+            roots = roots * weights[batch].sqrt()[:, None, None]
             blocks = [(own, block.weigh(roots).cheapest()) for own, block in blocks]
             if kept is not None:
                 kept.append((batch, blocks))
-                share = sum(block.nbytes for _, block in blocks) / len(roots)
-                if share * self.X.shape[0] > room:
+                bytes_per_record = sum(b.nbytes for _, b in blocks) / len(roots)
+                if bytes_per_record * self.n_records > room:
                     kept = None
             yield batch, blocks
         self._kept = kept
 
     def __call__(self, V):
-        """Return the product with the columns of V, shape (n_parameters, n_columns)."""
+        """Return the product with V, of shape (n_parameters, n_columns)."""
         out = torch.zeros_like(V)
         for _, blocks in self.chunks():
-            width = _columns_at_once(blocks, V)
-            for columns in gen_batches(V.shape[1], width):
+            widest = max(block.width for _, block in blocks)
+            n_bytes = widest * V.element_size()
+            for columns in column_batches(V.shape[1], n_bytes, V.device):
                 U = forward(blocks, V[:, columns])
                 backward(blocks, U, out[:, columns])
         return out
 
     def transpose(self, draw):
-        """Return Aᵀ U, U being drawn.
+        """Return Aᵀ U for a U that is drawn chunk by chunk.
 
         Parameters
         ----------
@@ -95,74 +121,69 @@ class GaussNewton:
         -------
         product : Tensor of shape (n_parameters, n_columns)
         """
-        return self._drawn(draw, (blocks for _, blocks in self.chunks()))
+        return self._transpose(draw, (blocks for _, blocks in self.chunks()))
 
     def gradient_transpose(self, draw):
-        """Return Gᵀ U, the rows of G being gradients, U as for `transpose`."""
-        return self._drawn(draw, self._gradient_chunks())
+        """Return Gᵀ U, the rows of G being gradients; U as in `transpose`."""
+        return self._transpose(draw, self._gradient_chunks())
 
-    def _drawn(self, draw, chunks):
-        out = 0
+    def _transpose(self, draw, chunks):
+        out = None
         for blocks in chunks:
-            U = draw(*blocks[0][1].shape).to(self.weights)
-            if isinstance(out, int):
+            U = draw(*blocks[0][1].shape).to(self.records.weights)
+            if out is None:
                 out = U.new_zeros(self.jacobians.size, U.shape[2])
             backward(blocks, U, out)
         return out
 
     def _gradient_chunks(self):
         for batch, logits, blocks in self.raw_chunks():
-            pulls = self.pulls(batch, logits)[:, :, None]
-            yield [(own, block.weigh(pulls)) for own, block in blocks]
+            weighted = self._weighted_residuals(batch, logits)[:, :, None]
+            yield [(own, block.weigh(weighted)) for own, block in blocks]
+
+    def _weighted_residuals(self, batch, logits):
+        """Return minus the gradients of weighted losses with respect to the logits."""
+        _, codes, weights = self.records
+        residuals = self.network.loss.residuals(logits, codes[batch])
+        return residuals * weights[batch][:, None]
 
     def gradient_squares(self, X):
-        """Return the sum of squares of all gradients' products with columns of X."""
+        """Return the sum of the squared products of all gradients with columns of X."""
         return sum(
             (forward(blocks, X)[:, 0] ** 2).sum(dim=0)
             for blocks in self._gradient_chunks()
         )
 
+    def gradients(self):
+        """Yield the gradients of each chunk, up to sign, (n_records, n_parameters)."""
+        for blocks in self._gradient_chunks():
+            yield rows(blocks)[:, 0]
+
     def dense(self):
         """Return the matrix itself, of shape (n_parameters, n_parameters)."""
         size = self.jacobians.size
-        H = self.weights.new_zeros(size, size)
+        H = self.records.weights.new_zeros(size, size)
         for _, blocks in self.chunks():
             A = rows(blocks).flatten(0, 1)
             H.addmm_(A.T, A)
         return H
 
     def trace(self):
-        """Return the sum of all curvatures."""
+        """Return the trace of the matrix."""
         return sum(
             float((block.rows() ** 2).sum())
             for _, blocks in self.chunks()
             for _, block in blocks
         )
 
-    def gradients(self):
-        """Yield each chunk's gradients, (n_records, n_parameters), up to their sign."""
-        for blocks in self._gradient_chunks():
-            yield rows(blocks)[:, 0]
-
-    def pulls(self, batch, logits):
-        """Return minus the gradient of the records' weighted losses in their logits."""
-        residuals = self.network.loss.residuals(logits, self.codes[batch])
-        return residuals * self.weights[batch][:, None]
-
-
-def _columns_at_once(blocks, V):
-    """How many columns a product takes at once, what it makes of them being bounded."""
-    widest = max(block.width for _, block in blocks)
-    return max(8, items_in_chunk(widest * V.element_size(), V.device))
-
 
 class Hessian:
-    """The full curvature of the loss, the module's own bending included.
+    """The Hessian of the loss, with the curvature of the module itself included.
 
     Parameters
     ----------
     gauss_newton : GaussNewton
-        Of the same records and parameters.
+        For the same records and parameters.
     """
 
     positive = False
@@ -171,66 +192,76 @@ class Hessian:
         self.gauss_newton = gauss_newton
 
     def __call__(self, V):
-        """Return the product with the columns of V, shape (n_parameters, n_columns)."""
-        own = self.gauss_newton
-        module = own.network.module
-        names = [name for layer in own.jacobians.layers for name in layer.names]
-        parameters = dict(module.named_parameters())
-        leaves = {
-            name: parameters[name].detach().clone().requires_grad_() for name in names
-        }
-        directions = [own.jacobians.unflatten(v) for v in V.T]
+        """Return the product with V, of shape (n_parameters, n_columns)."""
+        jacobians = self.gauss_newton.jacobians
+        leaves = jacobians.leaves()
+        directions = [jacobians.unflatten(v) for v in V.T]
         out = torch.zeros_like(V)
-        for batch in own.batches:
-            with torch.enable_grad():
-                inputs = own.network.inputs(own.X[batch])
-                outputs = functional_call(module, leaves, (inputs,))
-                logits = own.network.loss.logits(outputs)
-                losses = own.network.loss.loss(logits, own.codes[batch])
-                gradient = torch.autograd.grad(
-                    losses @ own.weights[batch],
-                    list(leaves.values()),
-                    create_graph=True,
-                    materialize_grads=True,
-                )
-                # A gradient that no weight changes has no curvature.
-                curved = {
-                    name: g
-                    for name, g in zip(leaves, gradient, strict=True)
-                    if g.requires_grad
-                }
-                for c, direction in enumerate(directions if curved else ()):
-                    product = torch.autograd.grad(
-                        list(curved.values()),
-                        list(leaves.values()),
-                        grad_outputs=[direction[name] for name in curved],
-                        retain_graph=True,
-                        materialize_grads=True,
-                    )
-                    tensors = dict(zip(leaves, product, strict=True))
-                    out[:, c] += own.jacobians.flatten(tensors)
+        for batch in self.gauss_newton.batches:
+            gradient = self._gradient(batch, leaves)
+            # A gradient that does not depend on the parameters has no curvature.
+            for c, direction in enumerate(directions if gradient else ()):
+                product = _derivative_along(direction, gradient, leaves)
+                out[:, c] += jacobians.flatten(product)
         return out
+
+    def _gradient(self, batch, leaves):
+        """Return the gradient of a batch's loss, differentiable in the leaves.
+
+        Returns
+        -------
+        gradient : dict of str to Tensor
+            By parameter name, without those that do not depend on any leaf.
+        """
+        network = self.gauss_newton.network
+        _, codes, weights = self.gauss_newton.records
+        inputs = self.gauss_newton.inputs(batch)
+        with torch.enable_grad():
+            outputs = functional_call(network.module, leaves, (inputs,))
+            logits = network.loss.logits(outputs)
+            losses = network.loss.loss(logits, codes[batch])
+            gradient = torch.autograd.grad(
+                losses @ weights[batch],
+                list(leaves.values()),
+                create_graph=True,
+                materialize_grads=True,
+            )
+        return {
+            name: values
+            for name, values in zip(leaves, gradient, strict=True)
+            if values.requires_grad
+        }
 
     def dense(self):
         """Return the matrix itself, of shape (n_parameters, n_parameters)."""
         size = self.gauss_newton.jacobians.size
-        eye = torch.eye(
-            size, dtype=torch.float64, device=self.gauss_newton.weights.device
-        )
-        H = self(eye)
+        device = self.gauss_newton.records.weights.device
+        H = self(torch.eye(size, dtype=torch.float64, device=device))
         return (H + H.T) / 2
+
+
+def _derivative_along(direction, gradient, leaves):
+    """Return the derivative of a gradient along a direction, by parameter name."""
+    product = torch.autograd.grad(
+        list(gradient.values()),
+        list(leaves.values()),
+        grad_outputs=[direction[name] for name in gradient],
+        retain_graph=True,
+        materialize_grads=True,
+    )
+    return dict(zip(leaves, product, strict=True))
 
 
 def softmax_head_hessian(head, proba, weights):
     """Return the curvature of a linear layer whose outputs are the logits.
 
-    It is that of multinomial logistic regression on the layer's inputs, and computed
-    by the same function.
+    This is multinomial logistic regression on the inputs of the layer, so it is
+    computed by the same function.
 
     Parameters
     ----------
     head : iterable of (slice, FactoredBlock)
-        The rows of each chunk, and the layer at one place.
+        The records of each chunk, and the layer, which acts at one position.
     proba : ndarray of shape (n_records, n_classes)
     weights : ndarray of shape (n_records,)
 

@@ -1,64 +1,63 @@
-"""What a fitted network says of each record: the place where its parts meet."""
+"""Sensitivities of a fitted network, assembled from its parts."""
 
 import numpy as np
 import torch
 from sklearn.utils import gen_batches
 
+from skpriv.leverage._adapters import Sensitivities
 from skpriv.leverage._inverse import NegativeCurvatureError
-from skpriv.leverage._terms import RecordTerms, SolverReport
+from skpriv.leverage._scores import RecordTerms, Status
 from skpriv.leverage.network._blocks import FactoredBlock
+from skpriv.leverage.network._choices import (
+    choose_batch_size,
+    choose_damping,
+    choose_solver,
+)
 from skpriv.leverage.network._curvature import (
     GaussNewton,
     Hessian,
+    TrainingRecords,
     softmax_head_hessian,
 )
 from skpriv.leverage.network._jacobians import Jacobians
 from skpriv.leverage.network._layers import select_parameters
 from skpriv.leverage.network._losses import SoftmaxLoss
-from skpriv.leverage.network._memory import free_bytes, items_in_chunk
-from skpriv.leverage.network._read import (
-    is_perceptron,
-    read_network,
-)
+from skpriv.leverage.network._memory import items_in_chunk
 from skpriv.leverage.network._solvers import (
-    COPIES_IN_SOLVER,
-    ConjugateGradientsRoute,
-    DirectRoute,
-    SketchRoute,
-    Systems,
+    ConjugateGradientsSolver,
+    DampedSystems,
+    DirectSolver,
+    RecordBatch,
+    SketchSolver,
     precondition,
 )
-from skpriv.leverage.network._targets import read_targets
 
-# Without a weight decay, damping is this multiple of the mean curvature.
-_SMALL = 1e-3
-# Of conjugate gradients, for an estimate of their cost.
-_USUAL_ITERATIONS = 50
-# An exact route is taken although the sketch would cost so many times less.
-_WORTH_BEING_EXACT = 5
+# Conjugate gradients hold about as many blocks of the size of their right-hand sides.
+_COPIES_IN_SOLVER = 8
 
 
-class NetworkModel:
-    """A fitted network.
+class NetworkSensitivities(Sensitivities):
+    """Sensitivities of a fitted network's predictions to labels.
 
     Parameters
     ----------
-    model : skorch.NeuralNet, MLPClassifier or MLPRegressor
-    targets : NumericTargets or ClassTargets
-        How it is told labels.
-    X : ndarray of shape (n_records, ...)
-        The rows that it was fitted on.
+    network : Network
+    targets : TargetColumns or OutputNumbers
+        Converts labels to codes.
+    X : {ndarray, sparse matrix} of shape (n_records, ...)
+        The rows that the network was fitted on.
     y : ndarray of shape (n_records,) or (n_records, n_outputs)
     sample_weight : ndarray of shape (n_records,)
-    options : NetworkOptions
+    options : CurvatureOptions
     random_state : numpy.random.RandomState
-    variance : bool, default=False
-        Whether the terms of records are to include the variance of confidence.
+    attack_power : bool, default=False
+        Whether terms include the shift and the variance of confidence.
 
     Attributes
     ----------
     damping : float or dict of str to float
-        Penalty next to the mean loss; by parameter if it differs between them.
+        Penalty that is added to the mean loss, by the names of the parameters if it
+        differs between them.
     solver : {"direct", "cg", "sketch"}
 
     Raises
@@ -67,11 +66,9 @@ class NetworkModel:
         If an option does not apply to the network.
     """
 
-    quadratic = False
-
     def __init__(
         self,
-        model,
+        network,
         targets,
         X,
         y,
@@ -79,176 +76,92 @@ class NetworkModel:
         options,
         random_state,
         *,
-        variance=False,
+        attack_power=False,
     ):
-        self.network = read_network(
-            model, X.shape[0], options.device, sample_weight=sample_weight
-        )
-        # A perceptron numbers the labels it was fitted on by itself.
-        perceptron = is_perceptron(model)
-        self.targets = read_targets(model, y, frozen=True) if perceptron else targets
-        loss = self.network.loss
-        if variance and not loss.has_confidence:
-            raise ValueError(
-                "score='attack_power' needs a classifier, but estimator ends in "
-                f"{model!r}."
-            )
+        self.network, self.targets = network, targets
         codes = self._codes(y)
-        self.network.check(self.network.inputs(X[:3]), codes)
-        names = select_parameters(
-            self.network.module, options.layers, self.network.trainable
+        self.jacobians = self._differentiate(X, codes, options.layers)
+        self.batch_size = choose_batch_size(
+            options, self.jacobians, network.inputs(X[:1]), X.shape[0]
         )
-        few = self.network.inputs(X[:3])
-        self.jacobians = Jacobians(self.network.module, names, loss.logits, few)
-        self._n_directions = loss.basis(self.jacobians.n_logits).shape[1]
-        self.batch_size = self._records_at_once(X, options)
-        weights = self._weigh(codes, sample_weight)
-        gauss_newton = GaussNewton(
-            self.network, self.jacobians, X, codes, weights, self.batch_size
-        )
-        total = loss.total(codes, self._tensor(sample_weight))
-        by_name = self._damping(names, options.damping, gauss_newton, total)
-        values = set(by_name.values())
-        self.damping = values.pop() if len(values) == 1 else by_name
-        damping = total * self._by_parameter(by_name)
+        records = TrainingRecords(X, codes, self._weights(codes, sample_weight))
+        gauss_newton = GaussNewton(network, self.jacobians, records, self.batch_size)
+        total = network.loss.total(codes, network.tensor(sample_weight))
+        damping = total * self._choose_damping(options.damping, gauss_newton, total)
         rng = np.random.default_rng(random_state.randint(2**31))
-        self.solver = options.solver
-        if self.solver == "auto":
-            self.solver = self._cheapest(gauss_newton, options, bool(damping.any()))
+        self.solver = choose_solver(options, gauss_newton, bool(damping.any()))
+        half_sample_damping = None
+        if attack_power:
+            trained_with = options.damping == "auto"
+            half_sample_damping = network.half_sample_damping if trained_with else 1.0
         try:
-            self._route = self._make_route(
-                gauss_newton, damping, options, rng, variance
+            self._solver = _make_solver(
+                self.solver, options, gauss_newton, damping, half_sample_damping, rng
             )
         except NegativeCurvatureError:
-            self._route = None
+            self._solver = None
 
     def _codes(self, y):
-        return self.network.codes(self.targets.codes(y))
+        return self.network.tensor(self.targets.codes(y))
 
-    def _weigh(self, codes, sample_weight):
-        return self.network.loss.weights(codes) * self._tensor(sample_weight)
+    def _weights(self, codes, sample_weight):
+        return self.network.loss.weights(codes) * self.network.tensor(sample_weight)
 
-    def _tensor(self, values):
-        return torch.as_tensor(values, device=self.network.device)
+    def _differentiate(self, X, codes, layers):
+        """Check the network on a few records, and choose its parameters."""
+        network, few = self.network, self.network.inputs(X[:3])
+        network.check(few, codes)
+        names = select_parameters(network.module, layers, network.trainable)
+        return Jacobians(network.module, names, network.loss.logits, few)
 
-    def _records_at_once(self, X, options):
-        if options.batch_size != "auto":
-            return options.batch_size
-        _, blocks = self.jacobians.blocks(self.network.inputs(X[:1]))
-        n_bytes = sum(block.nbytes for _, block in blocks)
-        if options.solver == "direct" or self._is_small():
-            n_bytes += 8 * self.jacobians.n_logits * self.jacobians.size
-        return min(X.shape[0], items_in_chunk(4 * n_bytes, self.network.device))
-
-    def _is_small(self):
-        """Whether matrices of all parameters fit into memory."""
-        n_bytes = 8 * self.jacobians.size**2
-        return 8 * n_bytes < free_bytes(self.network.device)
-
-    def _damping(self, names, damping, gauss_newton, total):
-        """Return the penalty next to the mean loss by parameter."""
-        if damping != "auto":
-            return dict.fromkeys(names, float(damping))
-        decay = {name: self.network.weight_decay.get(name, 0.0) for name in names}
-        if any(decay.values()):
-            return decay
-        mean = gauss_newton.trace() / total / self.jacobians.size
-        return dict.fromkeys(names, _SMALL * mean)
-
-    def _by_parameter(self, by_name):
-        """Return the vector of all parameters with a value for each name."""
-        parameters = dict(self.network.module.named_parameters())
-        tensors = {
-            name: torch.full_like(parameters[name], value)
-            for name, value in by_name.items()
-        }
-        return self.jacobians.flatten(tensors)
-
-    def _make_route(self, gauss_newton, damping, options, rng, variance):
-        full = options.curvature == "hessian"
-        half = self._half(options) if variance else None
-        if self.solver == "sketch":
-            _check_sketch(full, bool(damping.any()))
-        curvature = Hessian(gauss_newton) if full else gauss_newton
-        if self.solver == "direct":
-            matrix = self._matrix(curvature)
-            return DirectRoute(matrix, damping, half, gauss_newton.gradients)
-        n_columns = options.n_sketches
-        if self.solver == "cg":
-            n_columns = gauss_newton.X.shape[0] * self._n_directions
-        preconditioner = precondition(gauss_newton, damping, n_columns, rng)
-        systems = Systems(
-            curvature, damping, preconditioner, options.tol, options.max_iter
+    def _choose_damping(self, damping, gauss_newton, total):
+        """Set `damping`, and return it as a vector with a value per parameter."""
+        network, jacobians = self.network, self.jacobians
+        decay = {name: network.weight_decay[name] for name in jacobians.names}
+        by_name = choose_damping(damping, decay, gauss_newton, total)
+        values = set(by_name.values())
+        self.damping = values.pop() if len(values) == 1 else by_name
+        parameters = dict(network.module.named_parameters())
+        return jacobians.flatten(
+            {
+                name: torch.full_like(parameters[name], value)
+                for name, value in by_name.items()
+            }
         )
-        if self.solver == "sketch":
-            return SketchRoute(gauss_newton, systems, options.n_sketches, rng, half)
-        return ConjugateGradientsRoute(gauss_newton, systems, half)
-
-    def _half(self, options):
-        """How many times the damping counts in half of the data, next to all losses."""
-        return self.network.decay_of_half if options.damping == "auto" else 1.0
-
-    def _matrix(self, curvature):
-        """Return the curvature as a matrix, in closed form for a linear head."""
-        if isinstance(curvature, Hessian) or not self._has_softmax_head(curvature):
-            return curvature.dense().cpu().numpy()
-        proba, head = [], []
-        for batch, logits, ((_, block),) in curvature.raw_chunks():
-            proba.append(logits.softmax(dim=1).cpu().numpy())
-            head.append((batch, block))
-        weights = curvature.weights.cpu().numpy()
-        return softmax_head_hessian(head, np.concatenate(proba), weights)
-
-    def _has_softmax_head(self, gauss_newton):
-        """Whether the chosen parameters are a linear layer whose outputs are logits."""
-        if not isinstance(self.network.loss, SoftmaxLoss):
-            return False
-        inputs = self.network.inputs(gauss_newton.X[:1])
-        logits, ((_, block), *others) = self.jacobians.blocks(inputs)
-        if others or not isinstance(block, FactoredBlock) or block.shape.numel() == 0:
-            return False
-        eye = torch.eye(logits.shape[1], dtype=logits.dtype, device=logits.device)
-        return torch.equal(block.outputs[0].flatten(1), eye)
-
-    def _cheapest(self, gauss_newton, options, damped):
-        """Return the solver that takes the fewest operations, by a rough estimate.
-
-        An exact one is preferred to the sketch unless it takes several times as many.
-        """
-        n, size = gauss_newton.X.shape[0], self.jacobians.size
-        inputs = self.network.inputs(gauss_newton.X[:1])
-        logits, blocks = self.jacobians.blocks(inputs)
-        roots = self.network.loss.hessian_root(logits)
-        n_logits, n_rows = roots.shape[1:]
-        own = [block.weigh(roots).cheapest() for _, block in blocks]
-        product = 2 * n * sum(block.operations for block in own)
-        passes = _USUAL_ITERATIONS * product
-        costs = {"cg": n * n_rows * passes, "direct": np.inf, "sketch": np.inf}
-        if self._is_small():
-            costs["direct"] = n * (n_rows + n_logits) * size**2 + size**3
-        if options.curvature == "ggn" and damped:
-            costs["sketch"] = options.n_sketches * passes * _WORTH_BEING_EXACT
-        return min(costs, key=costs.get)
 
     def terms(self, X, y, sample_weight):
-        """Return the `RecordTerms` of rows."""
-        if self._route is None:
-            return _terms_of_negative_curvature(X.shape[0])
+        """Compute the terms of records, whether the network was fitted on them or not.
+
+        Parameters
+        ----------
+        X : {ndarray, sparse matrix} of shape (n_records, ...)
+        y : ndarray of shape (n_records,) or (n_records, n_outputs)
+        sample_weight : ndarray of shape (n_records,)
+
+        Returns
+        -------
+        terms : RecordTerms
+        """
+        n = X.shape[0]
+        if self._solver is None:
+            return RecordTerms.without_minimum(
+                n, residuals=np.full(n, np.nan), n_iter=np.ones(n, dtype=int)
+            )
         codes = self._codes(y)
-        weights = self._weigh(codes, sample_weight)
+        weights = self._weights(codes, sample_weight)
         parts = []
-        for batch in gen_batches(X.shape[0], self._records_in_answer()):
+        for batch in gen_batches(n, self._records_per_evaluation()):
             logits, blocks = self.jacobians.blocks(self.network.inputs(X[batch]))
             parts.append(self._terms(logits, blocks, codes[batch], weights[batch]))
-        self._route.release()
+        self._solver.release()
         return RecordTerms.concatenate(parts)
 
-    def _records_in_answer(self):
+    def _records_per_evaluation(self):
         if self.solver != "cg":
             return self.batch_size
-        n_bytes = 8 * self._n_directions * self.jacobians.size
-        at_once = items_in_chunk(COPIES_IN_SOLVER * n_bytes, self.network.device)
-        return min(self.batch_size, at_once)
+        n_directions = self.network.loss.basis(self.jacobians.n_logits).shape[1]
+        n_bytes = _COPIES_IN_SOLVER * 8 * n_directions * self.jacobians.size
+        return min(self.batch_size, items_in_chunk(n_bytes, self.network.device))
 
     def _terms(self, logits, blocks, codes, weights):
         loss = self.network.loss
@@ -256,48 +169,118 @@ class NetworkModel:
         confidence = None
         if loss.has_confidence:
             confidence = loss.confidence_gradient(logits, codes)
-        answers = self._route.answer(blocks, loss, logits, residuals, confidence)
-        pull = (weights * loss.label_factor).cpu().numpy()
+        basis = loss.basis(logits.shape[1]).to(logits)
+        found = self._solver.evaluate(RecordBatch(blocks, basis, residuals, confidence))
+        on_prediction, on_logits = loss.traces(logits, found.K)
+        influence = torch.einsum("nc,ncd,nd->n", residuals, found.K, residuals)
+        per_label = (weights * loss.label_factor).cpu().numpy()
         weights = weights.cpu().numpy()
-        K = answers.K
-        on_prediction, on_logits = loss.traces(logits, K)
-        own = torch.einsum("nc,ncd,nd->n", residuals, K, residuals)
-        terms = RecordTerms(
-            leverage=pull * on_prediction,
-            logit_leverage=pull * on_logits,
-            hat=None,
-            self_influence=weights * own.cpu().numpy(),
-            shift=None,
-            variance=None,
-            step=np.where(answers.negative, np.nan, 0.0),
-            undetermined=answers.outside,
-            solution=SolverReport(answers.residuals, answers.n_iter, answers.converged),
+        shift = variance = None
+        if found.shift is not None:
+            shift = weights * found.shift.cpu().numpy()
+            variance = found.variance.cpu().numpy()
+        return RecordTerms(
+            status=_status(found),
+            leverage=per_label * on_prediction,
+            logit_leverage=per_label * on_logits,
+            self_influence=weights * influence.cpu().numpy(),
+            confidence_shift=shift,
+            confidence_variance=variance,
+            n_iter=found.report.n_iter,
+            residuals=found.report.residuals,
         )
-        if answers.shift is not None:
-            terms.shift = weights * answers.shift.cpu().numpy()
-            terms.variance = answers.variance.cpu().numpy()
-        return terms
 
 
-def _terms_of_negative_curvature(n_records):
-    terms = RecordTerms.unknown(n_records)
-    terms.solution = SolverReport(
-        residuals=np.full(n_records, np.nan),
-        n_iter=np.ones(n_records, dtype=int),
-        converged=np.zeros(n_records, dtype=bool),
+def _status(found):
+    reasons = {
+        Status.NOT_SOLVED: ~found.report.converged,
+        Status.NOT_A_MINIMUM: found.report.negative_curvature,
+        Status.NOT_ESTIMABLE: found.not_estimable,
+    }
+    return sum(
+        np.where(records, reason, Status.VALID) for reason, records in reasons.items()
     )
-    return terms
+
+
+def _make_solver(solver, options, gauss_newton, damping, half_sample_damping, rng):
+    """Set up a solver for the training records.
+
+    Parameters
+    ----------
+    solver : {"direct", "cg", "sketch"}
+    options : CurvatureOptions
+    gauss_newton : GaussNewton
+    damping : Tensor of shape (n_parameters,)
+        Penalty that is added to the sum of losses.
+    half_sample_damping : float or None
+        See `DirectSolver`.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    solver : DirectSolver, ConjugateGradientsSolver or SketchSolver
+
+    Raises
+    ------
+    NegativeCurvatureError
+        If the solver is direct, and the curvature is not positive.
+    """
+    full = options.curvature == "hessian"
+    curvature = Hessian(gauss_newton) if full else gauss_newton
+    if solver == "direct":
+        gradients = gauss_newton.gradients()
+        return DirectSolver(_matrix(curvature), damping, half_sample_damping, gradients)
+    if solver == "sketch":
+        _check_sketch(full, bool(damping.any()))
+        n_systems = options.n_sketches
+    else:
+        loss = gauss_newton.network.loss
+        n_directions = loss.basis(gauss_newton.jacobians.n_logits).shape[1]
+        n_systems = gauss_newton.n_records * n_directions
+    preconditioner = precondition(gauss_newton, damping, n_systems, rng)
+    systems = DampedSystems(
+        curvature, damping, preconditioner, options.tol, options.max_iter
+    )
+    if solver == "cg":
+        return ConjugateGradientsSolver(gauss_newton, systems, half_sample_damping)
+    return SketchSolver(
+        gauss_newton, systems, options.n_sketches, rng, half_sample_damping
+    )
 
 
 def _check_sketch(full, damped):
     if full:
         raise ValueError(
-            "solver='sketch' needs curvature='ggn', which is a sum of squares; "
-            "curvature='hessian' wants solver='direct' or 'cg'."
+            "solver='sketch' needs curvature='ggn', which is a sum of squares; for "
+            "curvature='hessian', solver must be 'direct' or 'cg'."
         )
     if not damped:
         raise ValueError(
-            "solver='sketch' needs damping: without, it cannot tell which records "
-            "have directions that no training record has; damping=0 wants "
-            "solver='direct' or 'cg'."
+            "solver='sketch' needs damping: without it, records that depend on "
+            "directions of no training record cannot be found; for damping=0, solver "
+            "must be 'direct' or 'cg'."
         )
+
+
+def _matrix(curvature):
+    """Return a curvature as a matrix, in closed form for a linear softmax head."""
+    if isinstance(curvature, Hessian) or not _has_softmax_head(curvature):
+        return curvature.dense().cpu().numpy()
+    proba, head = [], []
+    for batch, logits, ((_, block),) in curvature.raw_chunks():
+        proba.append(logits.softmax(dim=1).cpu().numpy())
+        head.append((batch, block))
+    weights = curvature.records.weights.cpu().numpy()
+    return softmax_head_hessian(head, np.concatenate(proba), weights)
+
+
+def _has_softmax_head(gauss_newton):
+    """Tell whether the parameters are those of a linear layer that gives the logits."""
+    if not isinstance(gauss_newton.network.loss, SoftmaxLoss):
+        return False
+    logits, blocks = gauss_newton.jacobians.blocks(gauss_newton.inputs(slice(1)))
+    (_, block), *others = blocks
+    if others or not isinstance(block, FactoredBlock) or block.shape.numel() == 0:
+        return False
+    eye = torch.eye(logits.shape[1], dtype=logits.dtype, device=logits.device)
+    return torch.equal(block.outputs[0].flatten(1), eye)

@@ -1,12 +1,13 @@
-"""Three routes to what the inverse curvature says of records: H⁻¹ between Jacobians.
+"""Three solvers for the sensitivities of outputs, J H⁻¹ Jᵀ.
 
-Each route is made once for the training records, and then asked about any records. The
-direct route holds a root of H⁻¹, the sketch a random one of few columns, and conjugate
-gradients solve for the records asked about.
+Each solver is made once for the training records, and then evaluates any records. The
+direct solver holds a root of H⁻¹, the sketch a random root of few columns, and
+conjugate gradients solve one system per record and direction of its logits.
 """
 
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -16,62 +17,96 @@ from skpriv.leverage.network._blocks import forward, rows
 from skpriv.leverage.network._cg import conjugate_gradients, nystrom
 
 _RANK = 256
-COPIES_IN_SOLVER = 8
+# A row is estimable if no more than this share of its squared length lies in the null
+# space of the curvature; more than rounding leaves there.
+_NULL_SPACE_SHARE = 1e-6
+
+
+class RecordBatch(NamedTuple):
+    """Records to evaluate.
+
+    Attributes
+    ----------
+    blocks : list of (slice, block)
+        The Jacobians of their logits.
+    basis : Tensor of shape (n_logits, n_directions)
+        Orthonormal directions of the logits that change predictions.
+    residuals : Tensor of shape (n_records, n_logits)
+        Minus the gradients of their losses with respect to the logits.
+    confidence : Tensor of shape (n_records, n_logits) or None
+        The gradients of their confidence, up to a factor (see the losses).
+    """
+
+    blocks: list
+    basis: torch.Tensor
+    residuals: torch.Tensor
+    confidence: torch.Tensor | None
+
+
+class SolverReport(NamedTuple):
+    """How the linear systems of records were solved; all of shape (n_records,).
+
+    Attributes
+    ----------
+    residuals : ndarray
+        Largest relative residual among the systems that were solved for a record.
+    n_iter : ndarray of int
+        Largest number of iterations among them.
+    converged : ndarray of bool
+        Whether all of them were solved.
+    negative_curvature : ndarray of bool
+        Whether a negative curvature was found.
+    """
+
+    residuals: np.ndarray
+    n_iter: np.ndarray
+    converged: np.ndarray
+    negative_curvature: np.ndarray
+
+    @classmethod
+    def same_for_all(cls, n_records, *values):
+        """Repeat the values of one record."""
+        return cls(*(np.full(n_records, value) for value in values))
 
 
 @dataclass
-class Answers:
-    """What a route says of some records.
+class OutputSensitivities:
+    """Sensitivities of the logits of records, and how they were solved for.
 
     Attributes
     ----------
     K : Tensor of shape (n_records, n_logits, n_logits)
         J H⁻¹ Jᵀ.
-    shift, variance : Tensor of shape (n_records,) or None
-        Of the records' confidence over models fitted on random halves: see
-        `RecordTerms`.
-    outside : ndarray of bool, of shape (n_records,)
-        Whether neither damping nor training records hold the record's logits.
-    residuals : ndarray of shape (n_records,)
-        Largest relative residual among the systems that were solved for the record.
-    n_iter : ndarray of int, of shape (n_records,)
-        Most iterations among them.
-    converged, negative : ndarray of bool, of shape (n_records,)
-        Whether all of them were solved; whether a negative curvature was met.
+    report : SolverReport
+    not_estimable : ndarray of bool, of shape (n_records,)
+        Whether the logits depend on parameters that neither the damping nor the
+        training records determine.
+    shift, variance : Tensor of shape (n_records,), default=None
+        Of the records' confidence across models fitted on random halves; see
+        `RecordTerms`. None if they were not asked for.
     """
 
     K: torch.Tensor
-    shift: torch.Tensor | None
-    variance: torch.Tensor | None
-    outside: np.ndarray
-    residuals: np.ndarray
-    n_iter: np.ndarray
-    converged: np.ndarray
-    negative: np.ndarray
-
-    @classmethod
-    def settled(cls, K, shift=None, variance=None, outside=None):
-        """Make answers that need no iterations."""
-        n = len(K)
-        no, once = np.zeros(n, dtype=bool), np.ones(n, dtype=int)
-        outside = no if outside is None else outside
-        return cls(K, shift, variance, outside, np.zeros(n), once, ~no, no)
+    report: SolverReport
+    not_estimable: np.ndarray
+    shift: torch.Tensor | None = None
+    variance: torch.Tensor | None = None
 
 
-class DirectRoute:
-    """One Cholesky factor of the curvature serves all records.
+class DirectSolver:
+    """One Cholesky factor of the curvature for all records.
 
     Parameters
     ----------
     H : ndarray of shape (n_parameters, n_parameters)
-        Curvature of the losses.
+        Curvature of the sum of losses.
     damping : Tensor of shape (n_parameters,)
-        Penalty next to their sum.
-    half : float or None
-        How many times the damping counts in half of the data, next to all losses; None:
-        confidence is not asked for.
-    gradients : callable
-        Yields chunks of the training records' gradients.
+        Penalty that is added to the sum of losses.
+    half_sample_damping : float or None
+        Factor on the damping in the Hessian of a half-sample model, which is scaled
+        to the sum of all losses. None if confidence is not needed.
+    gradients : iterable of Tensor of shape (n_chunk, n_parameters)
+        The training records' gradients, in chunks.
 
     Raises
     ------
@@ -79,53 +114,57 @@ class DirectRoute:
         If the curvature is not positive.
     """
 
-    def __init__(self, H, damping, half, gradients):
+    def __init__(self, H, damping, half_sample_damping, gradients):
         self._like = damping
         diagonal = np.diag(damping.cpu().numpy())
         self._inverse = inverse_root(H + diagonal)
         self._root = self._tensor(self._inverse.W)
-        self._half_root = self._sandwich = None
-        if half is not None:
-            G = sum(g.T @ g for g in gradients())
-            inverse_of_half = inverse_root(H + half * diagonal)
-            self._half_root = self._tensor(inverse_of_half.W)
-            inverse = self._tensor(inverse_of_half.inverse())
+        self._half_sample_root = self._sandwich = None
+        if half_sample_damping is not None:
+            G = sum(g.T @ g for g in gradients)
+            half_sample = inverse_root(H + half_sample_damping * diagonal)
+            self._half_sample_root = self._tensor(half_sample.W)
+            inverse = self._tensor(half_sample.inverse())
             self._sandwich = inverse @ G @ inverse
 
     def _tensor(self, array):
         return torch.from_numpy(np.ascontiguousarray(array)).to(self._like)
 
     def release(self):
-        """Let go of what was kept of the training records; here, nothing was."""
+        """Free what was kept of the training records; here, nothing is."""
 
-    def answer(self, blocks, loss, logits, residuals, confidence):
-        """Return the `Answers` for records, from their Jacobians."""
-        K = _gram(forward(blocks, self._root))
-        shift = variance = None
-        if self._half_root is not None:
-            shift = _between(confidence, forward(blocks, self._half_root), residuals)
+    def evaluate(self, batch):
+        """Return the `OutputSensitivities` of a `RecordBatch`."""
+        blocks, _, residuals, confidence = batch
+        found = OutputSensitivities(
+            K=_gram(forward(blocks, self._root)),
+            report=SolverReport.same_for_all(len(residuals), 0.0, 1, True, False),
+            not_estimable=self._in_null_space(batch),
+        )
+        if self._half_sample_root is not None:
+            root = forward(blocks, self._half_sample_root)
+            found.shift = _between(confidence, root, residuals)
             direction = (rows(blocks) * confidence[:, :, None]).sum(dim=1)
-            variance = ((direction @ self._sandwich) * direction).sum(dim=1)
-        return Answers.settled(K, shift, variance, self._outside(blocks, loss, logits))
+            found.variance = ((direction @ self._sandwich) * direction).sum(dim=1)
+        return found
 
-    def _outside(self, blocks, loss, logits):
+    def _in_null_space(self, batch):
         if self._inverse.span is None:
-            return None
-        basis = loss.basis(logits.shape[1]).to(logits)
-        A = (basis.T @ rows(blocks)).cpu().numpy()
+            return np.zeros(len(batch.residuals), dtype=bool)
+        A = (batch.basis.T @ rows(batch.blocks)).cpu().numpy()
         share = self._inverse.outside(A.reshape(-1, A.shape[2]))
-        return (share > 1e-6).reshape(len(A), -1).any(axis=1)
+        return (share > _NULL_SPACE_SHARE).reshape(len(A), -1).any(axis=1)
 
 
 def precondition(gauss_newton, damping, n_columns, random_state):
-    """Approximate a curvature, as far as it pays for so many systems.
+    """Approximate a curvature, with a rank that pays off for a number of systems.
 
     Parameters
     ----------
     gauss_newton : GaussNewton
     damping : Tensor of shape (n_parameters,)
     n_columns : int
-        About how many systems there are to solve.
+        Rough number of systems to solve.
     random_state : numpy.random.Generator
 
     Returns
@@ -147,14 +186,14 @@ def precondition(gauss_newton, damping, n_columns, random_state):
     )
 
 
-class Systems:
-    """Linear systems in the damped curvature, solved by conjugate gradients.
+class DampedSystems:
+    """Linear systems with the damped curvature, solved by conjugate gradients.
 
     Parameters
     ----------
     curvature : GaussNewton or Hessian
     damping : Tensor of shape (n_parameters,)
-        Penalty next to the sum of losses.
+        Penalty that is added to the sum of losses.
     preconditioner : NystromPreconditioner or None
     tol : float
         Largest relative residual.
@@ -167,9 +206,9 @@ class Systems:
         self._preconditioner = preconditioner
         self._tol, self._max_iter = tol, max_iter
 
-    def solve(self, B, times=1):
-        """Solve for the columns of B, the damping taken so many times."""
-        damping = times * self.damping
+    def solve(self, B, damping_factor=1):
+        """Solve for the columns of B, with the damping multiplied by a factor."""
+        damping = damping_factor * self.damping
         precondition = None
         if self._preconditioner is not None:
             mean = float(damping.mean())
@@ -182,50 +221,54 @@ class Systems:
             max_iter=self._max_iter,
         )
         if self._curvature.positive:
-            # What seems negative is the rounding of a residual that cannot be reached.
+            # A negative curvature is then rounding, at the limit of accuracy.
             solution.negative_curvature[:] = False
         return solution
 
 
-class SketchRoute:
-    """A random root of the inverse curvature, of few columns, serves all records.
+class SketchSolver:
+    """A random root of the inverse curvature, of few columns, for all records.
 
     With S and R of random signs, W = H⁻¹ (Aᵀ Sᵀ + D^½ Rᵀ) has W Wᵀ = H⁻¹ on average.
 
     Parameters
     ----------
     gauss_newton : GaussNewton
-    systems : Systems
+    systems : DampedSystems
     n_sketches : int
         Number of columns; the relative error of a score is about √(2 / n_sketches).
     random_state : numpy.random.Generator
-    half : float or None
-        How many times the damping counts in half of the data, next to all losses; None:
-        confidence is not asked for.
+    half_sample_damping : float or None
+        As in `DirectSolver`.
     """
 
-    def __init__(self, gauss_newton, systems, n_sketches, random_state, half):
+    def __init__(
+        self, gauss_newton, systems, n_sketches, random_state, half_sample_damping
+    ):
         self._random_state = random_state
         self._n_sketches = n_sketches
         damping = systems.damping
         A = gauss_newton.transpose(self._signs)
         D = damping.sqrt()[:, None] * self._signs(len(damping), 1)[:, 0].to(damping)
         solutions = [systems.solve(A + D)]
-        if half is not None:
+        if half_sample_damping is not None:
+            factor = half_sample_damping
             G = gauss_newton.gradient_transpose(self._signs)
-            solutions += [systems.solve(B, half) for B in (A + half**0.5 * D, G)]
+            solutions += [systems.solve(B, factor) for B in (A + factor**0.5 * D, G)]
         self._roots = [solution.X for solution in solutions]
-        self._dead = self._direction_without_curvature(damping)
-        self._residual = max(float(s.residuals.max()) for s in solutions)
-        self._n_iter = max(int(s.n_iter.max()) for s in solutions)
-        self._converged = all(bool(s.converged.all()) for s in solutions)
-        self._negative = any(bool(s.negative_curvature.any()) for s in solutions)
+        self._null_direction = self._direction_without_curvature(damping)
+        self._outcome = (
+            max(float(s.residuals.max()) for s in solutions),
+            max(int(s.n_iter.max()) for s in solutions),
+            all(bool(s.converged.all()) for s in solutions),
+            any(bool(s.negative_curvature.any()) for s in solutions),
+        )
 
     def _direction_without_curvature(self, damping):
-        """Return a direction of all parameters that nothing holds; None if all are.
+        """Return a random direction in the parameters that nothing determines, or None.
 
-        A bias may be spared the damping, and belong to a unit that no training record
-        wakes.
+        A bias may have no penalty, and belong to a unit that no training record
+        activates.
         """
         sizes = self._roots[0].abs().amax(dim=1)
         dead = (damping == 0) & (sizes <= 1e-12 * sizes.max())
@@ -235,10 +278,10 @@ class SketchRoute:
         return (dead * values.to(damping))[:, None]
 
     def release(self):
-        """Let go of what was kept of the training records; here, nothing was."""
+        """Free what was kept of the training records; here, nothing is."""
 
     def _signs(self, n_items, n_rows):
-        """Return random signs over √n_sketches, the same however items are chunked."""
+        """Return random signs over √n_sketches, the same for any chunks of items."""
         shape = (n_items, -(-n_rows * self._n_sketches // 64))
         words = self._random_state.integers(2**64, size=shape, dtype=np.uint64)
         bits = np.unpackbits(words.view(np.uint8), axis=1)
@@ -246,78 +289,81 @@ class SketchRoute:
         signs = torch.from_numpy(bits.reshape(n_items, n_rows, -1)).to(torch.float64)
         return (2 * signs - 1) / self._n_sketches**0.5
 
-    def answer(self, blocks, loss, logits, residuals, confidence):
-        """Return the `Answers` for records, from their Jacobians."""
-        n = len(logits)
-        answers = Answers.settled(_gram(forward(blocks, self._roots[0])))
+    def evaluate(self, batch):
+        """Return the `OutputSensitivities` of a `RecordBatch`."""
+        blocks, _, residuals, confidence = batch
+        n = len(residuals)
+        found = OutputSensitivities(
+            K=_gram(forward(blocks, self._roots[0])),
+            # All records share all of the systems.
+            report=SolverReport.same_for_all(n, *self._outcome),
+            not_estimable=np.zeros(n, dtype=bool),
+        )
         if len(self._roots) > 1:
-            half, deviations = (forward(blocks, root) for root in self._roots[1:])
-            answers.shift = _between(confidence, half, residuals)
-            answers.variance = _between(confidence, deviations, confidence)
-        if self._dead is not None:
-            moved = forward(blocks, self._dead)[:, :, 0]
-            answers.outside = (moved != 0).any(dim=1).cpu().numpy()
-        # All records rest on all of the systems.
-        answers.residuals = np.full(n, self._residual)
-        answers.n_iter = np.full(n, self._n_iter)
-        answers.converged = np.full(n, self._converged)
-        answers.negative = np.full(n, self._negative)
-        return answers
+            half_sample, deviations = (forward(blocks, W) for W in self._roots[1:])
+            found.shift = _between(confidence, half_sample, residuals)
+            found.variance = _between(confidence, deviations, confidence)
+        if self._null_direction is not None:
+            change = forward(blocks, self._null_direction)[:, :, 0]
+            found.not_estimable = (change != 0).any(dim=1).cpu().numpy()
+        return found
 
 
-class ConjugateGradientsRoute:
-    """The systems of the records asked about are solved, many at once.
+class ConjugateGradientsSolver:
+    """The systems of the records in a batch are solved, all at once.
 
     Parameters
     ----------
     gauss_newton : GaussNewton
-    systems : Systems
-    half : float or None
-        How many times the damping counts in half of the data, next to all losses; None:
-        confidence is not asked for.
+    systems : DampedSystems
+    half_sample_damping : float or None
+        As in `DirectSolver`.
     """
 
-    def __init__(self, gauss_newton, systems, half):
+    def __init__(self, gauss_newton, systems, half_sample_damping):
         self._gauss_newton = gauss_newton
         self._systems = systems
-        self._half = half
+        self._half_sample_damping = half_sample_damping
 
     def release(self):
-        """Let go of what was kept of the training records."""
+        """Free what was kept of the training records."""
         self._gauss_newton.release()
 
-    def answer(self, blocks, loss, logits, residuals, confidence):
-        """Return the `Answers` for records, from their Jacobians."""
-        J = rows(blocks)
-        n, n_logits, size = J.shape
-        basis = loss.basis(n_logits).to(logits)
+    def evaluate(self, batch):
+        """Return the `OutputSensitivities` of a `RecordBatch`."""
+        J, basis = rows(batch.blocks), batch.basis
+        n, _, size = J.shape
         B = (basis.T @ J).reshape(-1, size).T
-        solved = [self._systems.solve(B)]
-        X = solved[0].X.T.reshape(n, -1, size)
+        solutions = [self._systems.solve(B)]
+        X = solutions[0].X.T.reshape(n, -1, size)
         K = basis @ (basis.T @ J) @ X.mT @ basis.T
         shift = variance = None
-        if self._half is not None:
-            B = (J * confidence[:, :, None]).sum(dim=1).T
-            solved.append(self._systems.solve(B, self._half))
-            X = solved[1].X
-            pulled = (J * residuals[:, :, None]).sum(dim=1)
-            shift = (pulled * X.T).sum(dim=1)
+        if self._half_sample_damping is not None:
+            B = (J * batch.confidence[:, :, None]).sum(dim=1).T
+            solutions.append(self._systems.solve(B, self._half_sample_damping))
+            X = solutions[1].X
+            gradients = (J * batch.residuals[:, :, None]).sum(dim=1)
+            shift = (gradients * X.T).sum(dim=1)
             variance = self._gauss_newton.gradient_squares(X)
-
-        def each(name, reduce):
-            values = [getattr(s, name).cpu().reshape(n, -1) for s in solved]
-            return reduce(torch.cat(values, dim=1), dim=1).numpy()
-
-        return Answers(
-            K,
-            shift,
-            variance,
-            np.zeros(n, dtype=bool),
-            each("residuals", torch.amax),
-            each("n_iter", torch.amax),
-            each("converged", torch.all),
-            each("negative_curvature", torch.any),
+        report = _report_per_record(solutions, n)
+        return OutputSensitivities(
+            K, report, np.zeros(n, dtype=bool), shift=shift, variance=variance
         )
+
+
+def _report_per_record(solutions, n_records):
+    """Summarise several solutions, each with some systems per record."""
+
+    def reduce(name, reduction):
+        values = [getattr(s, name).cpu().reshape(n_records, -1) for s in solutions]
+        return reduction(torch.cat(values, dim=1), dim=1).numpy()
+
+    return SolverReport(
+        residuals=reduce("residuals", torch.amax),
+        n_iter=reduce("n_iter", torch.amax),
+        converged=reduce("converged", torch.all),
+        negative_curvature=reduce("negative_curvature", torch.any),
+    )
 
 
 def _gram(P):
