@@ -101,10 +101,10 @@ INSTANCES = [
     LeverageAttack(),
     LeverageAttack(fit_intercept=False),
     GLSScorer(),
-    GLSScorer(Ridge(), score="self_influence"),
+    GLSScorer(Ridge(), variant="self_influence"),
     GLSScorer(Ridge(), cv=3),
     GLSScorer(LinearRegression(), space="logit"),
-    GLSScorer(LogisticRegression(), score="attack_power", cv=2),
+    GLSScorer(LogisticRegression(), variant="attack_power", cv=2),
     GLSScorer(LogisticRegression(C=np.inf, max_iter=1000)),
     GLSScorer(
         LogisticRegression(
@@ -119,7 +119,7 @@ INSTANCES = [
     GLSScorer(SGDClassifier(loss="log_loss", random_state=0)),
     GLSScorer(make_pipeline(StandardScaler(), PCA(1), LogisticRegression(tol=1e-6))),
     GLSScorer(network(), random_state=0),
-    GLSScorer(network(), score="self_influence", layers=2, cv=2, random_state=0),
+    GLSScorer(network(), variant="self_influence", layers=2, cv=2, random_state=0),
     GLSScorer(
         network(NeuralNetRegressor, MSELoss, 1),
         layers="all",
@@ -130,7 +130,7 @@ INSTANCES = [
         make_pipeline(StandardScaler(), network()),
         solver="sketch",
         n_sketches=8,
-        score="attack_power",
+        variant="attack_power",
         random_state=0,
     ),
     GLSScorer(MLPClassifier(max_iter=3), layers=2, random_state=0),

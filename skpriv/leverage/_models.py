@@ -11,12 +11,12 @@ from sklearn.linear_model import HuberRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 
-from skpriv.leverage._estimators import READERS, SMOOTH_LOSSES, SUPPORTED
-from skpriv.leverage._huber import HuberModel
-from skpriv.leverage._linear import SeparableModel
+from skpriv.leverage._network._detect import is_network
 from skpriv.leverage._options import check_linear_options
 from skpriv.leverage._softmax import SoftmaxModel
-from skpriv.leverage.network._detect import is_network
+from skpriv.leverage.linear._huber import HuberModel
+from skpriv.leverage.linear._readers import READERS, SMOOTH_LOSSES, SUPPORTED
+from skpriv.leverage.linear._separable import SeparableModel
 from skpriv.utils._optional import import_optional
 from skpriv.utils._sklearn import set_random_states
 from skpriv.utils._training import seeded_torch
@@ -63,8 +63,8 @@ def check_supported(model, options):
         If `options` do not apply to it.
     """
     if is_network(model):
-        _networks("_read").check_network(model)
-        _networks("_read").warn_of_held_out(model)
+        _networks("_reading").check_network(model)
+        _networks("_reading").warn_of_held_out(model)
         return
     kind = type(model)
     if kind not in READERS and kind is not HuberRegressor:
@@ -86,7 +86,7 @@ def _networks(module):
     """Import a module that knows networks, or name the extra that it needs."""
     for package in ("torch", "skorch"):
         import_optional(package, extra="torch")
-    return import_module(f"skpriv.leverage.network.{module}")
+    return import_module(f"skpriv.leverage._network.{module}")
 
 
 def read_labels(estimator, y):
@@ -123,7 +123,7 @@ def rows_for_fit(estimator, X):
     """
     transformers, model = unwrap(estimator)
     if is_network(model) and not transformers:
-        return _networks("_read").rows_for(model, X)
+        return _networks("_reading").rows_for(model, X)
     return X
 
 
@@ -145,7 +145,7 @@ def rows_of(estimator, X, scorer):
     for transformer in transformers:
         X = transformer.transform(X)
     if is_network(model):
-        return _networks("_read").rows_for(model, X)
+        return _networks("_reading").rows_for(model, X)
     return check_array(
         X, accept_sparse="csr", dtype=[np.float64, np.float32], estimator=scorer
     )
@@ -188,7 +188,7 @@ def explain(model, X, y, sample_weight, *, variance=False):
         objective = READERS[type(model)](model, X, y, sample_weight)
     if variance and (objective is None or not objective.has_confidence):
         raise ValueError(
-            "score='attack_power' needs a classifier that fits the probabilities of "
+            "variant='attack_power' needs a classifier that fits the probabilities of "
             "all classes in one loss (LogisticRegression, or SGDClassifier with "
             f"loss='log_loss' and two classes), but estimator ends in {model!r}."
         )
@@ -222,7 +222,7 @@ def explain_network(
     -------
     explained : NetworkModel
     """
-    return _networks("_sensitivities").NetworkModel(
+    return _networks("_model").NetworkModel(
         model, labels, X, y, sample_weight, options, random_state, variance=variance
     )
 
@@ -249,7 +249,7 @@ def fit_model(estimator, X, y, sample_weight, seed=None):
         with seeded_torch(seed):
             return fit_model(estimator, X, y, sample_weight)
     model = unwrap(estimator)[1]
-    if is_network(model) and not _networks("_read").is_perceptron(model):
+    if is_network(model) and not _networks("_reading").is_perceptron(model):
         with _networks("_fitting").helped(model, sample_weight):
             return estimator.fit(X, y)
     if sample_weight is None:

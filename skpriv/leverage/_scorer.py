@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skpriv.base import RecordScorerMixin
 from skpriv.leverage._inverse import NegativeCurvatureError
-from skpriv.leverage._linear import SeparableModel
 from skpriv.leverage._models import (
     check_known_classes,
     check_supported,
@@ -28,11 +27,11 @@ from skpriv.leverage._models import (
     rows_of,
     unwrap,
 )
+from skpriv.leverage._network._detect import is_network
 from skpriv.leverage._options import NetworkOptions
-from skpriv.leverage._score_parameter import ScoreParameter
 from skpriv.leverage._terms import RecordTerms, score_of
 from skpriv.leverage._trust import LARGEST_STEP, overall_step, trusted, warn_of_missing
-from skpriv.leverage.network._detect import is_network
+from skpriv.leverage.linear._separable import SeparableModel
 from skpriv.utils._labels import check_same_kind_of_label
 from skpriv.utils._sklearn import (
     HasMethods,
@@ -69,7 +68,7 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         rows, and the sample weights, that are passed to ``fit``. None takes a
         LogisticRegression, converged tightly, if the target is discrete, and else a
         Ridge.
-    score : {"leverage", "self_influence", "attack_power"}, default="leverage"
+    variant : {"leverage", "self_influence", "attack_power"}, default="leverage"
         What to score records by.
 
         - "leverage": the GLS.
@@ -81,7 +80,7 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         Whether leverage is that on the prediction (probabilities, the mean of a
         generalised linear model) or on the logit (the linear predictor), relative to
         the mean logit where each class has one. Only the former may be combined with
-        another `score`.
+        another `variant`.
     layers : "last", "all", int or list of str, default="last"
         For networks: whose parameters are taken to follow a label: those of the last
         layer, of the last so many, of all, or the parameters whose names begin so.
@@ -190,9 +189,6 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
     fits its training labels closely has no curvature left there, and its in-sample
     scores fade where it memorises most; scores by `cv` do not.
 
-    Besides being a parameter, ``score(X, y)`` is a method: the score of `estimator_`
-    itself, as in every meta-estimator, so that `GridSearchCV` may choose its penalty.
-
     References
     ----------
     .. [1] D. Pregibon, "Logistic Regression Diagnostics", Annals of Statistics 9
@@ -213,11 +209,9 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
     np.int64(106)
     """
 
-    score = ScoreParameter()
-
     _parameter_constraints: ClassVar[dict] = {
         "estimator": [HasMethods(["fit"]), None],
-        "score": [StrOptions({"leverage", "self_influence", "attack_power"})],
+        "variant": [StrOptions({"leverage", "self_influence", "attack_power"})],
         "space": [StrOptions({"probability", "logit"})],
         "layers": [
             StrOptions({"last", "all"}),
@@ -244,7 +238,7 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         self,
         estimator=None,
         *,
-        score="leverage",
+        variant="leverage",
         space="probability",
         layers="last",
         solver="auto",
@@ -259,7 +253,7 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         random_state=None,
     ):
         self.estimator = estimator
-        self.score = score
+        self.variant = variant
         self.space = space
         self.layers = layers
         self.solver = solver
@@ -272,24 +266,6 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         self.batch_size = batch_size
         self.device = device
         self.random_state = random_state
-
-    def get_params(self, deep=True):
-        """Return the parameters, and those of the wrapped estimator if `deep`.
-
-        Parameters
-        ----------
-        deep : bool, default=True
-
-        Returns
-        -------
-        params : dict
-        """
-        return {**super().get_params(deep=deep), "score": self._score_name}
-
-    @property
-    def _score_name(self):
-        # As it was given: read as an attribute it is a method too.
-        return vars(self)["score"]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -322,7 +298,7 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         TypeError
             If the model, or a network's loss, is none of those supported.
         ValueError
-            If `score` or another parameter does not apply to the model, or `cv` asks a
+            If a parameter does not apply to the model, or `cv` asks a
             frozen one to be fitted again.
         ImportError
             If the model is a network and torch or skorch is not installed.
@@ -350,7 +326,7 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
                 estimator, X, y, weights, given, splits, random_state, progress
             )
 
-        warn_of_missing(parts, self._exact(self._score_name))
+        warn_of_missing(parts, self._exact(self.variant))
         self._remember_records(rows, y)
         self._fit_scores, self._weights = scores, weights
         self._report(terms)
@@ -378,10 +354,10 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         self.converged_ &= terms.solution.converged
 
     def _validate_fit(self, X, y):
-        if self.space == "logit" and self._score_name != "leverage":
+        if self.space == "logit" and self.variant != "leverage":
             raise ValueError(
-                f"space='logit' applies to score='leverage' only, but score is "
-                f"{self._score_name!r}."
+                f"space='logit' applies to variant='leverage' only, but variant is "
+                f"{self.variant!r}."
             )
         if self._takes_any_input():
             rows = rows_for_fit(self.estimator, X)
@@ -440,7 +416,7 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
     def _explain(self, estimator, rows, y, weights, random_state):
         model = unwrap(estimator)[1]
         check_is_fitted(model)
-        variance = self._score_name == "attack_power"
+        variance = self.variant == "attack_power"
         try:
             if self._labels is not None:
                 options = NetworkOptions.of(self)
@@ -507,8 +483,8 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         return total / times, parts
 
     def _score_terms(self, terms, members):
-        scores = score_of(terms, self._score_name, self.space, members)
-        return np.where(trusted(terms, self._exact(self._score_name)), scores, np.nan)
+        scores = score_of(terms, self.variant, self.space, members)
+        return np.where(trusted(terms, self._exact(self.variant)), scores, np.nan)
 
     def _exact(self, score):
         """Whether the score is that of the optimum wherever the weights are."""
@@ -545,13 +521,30 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
 
     def _score_new_rows(self, X, y):
         terms = _terms_of(self._model, X, y, np.ones(len(y)), self._overall_step)
-        warn_of_missing([terms], self._exact(self._score_name))
+        warn_of_missing([terms], self._exact(self.variant))
         return self._score_terms(terms, members=False)
 
     def _score_records(self):
         return self._fit_scores
 
-    def _score_model(self, X, y):
+    def score(self, X, y):
+        """Return the score of the model, such as its accuracy, on some rows.
+
+        As in other meta-estimators, it is the score of `estimator_`, by which
+        `GridSearchCV` may choose a penalty.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their labels or targets.
+
+        Returns
+        -------
+        score : float
+            Accuracy for classifiers, R² or D² for regressors.
+        """
         check_is_fitted(self)
         rows = self._validate_rows(X)
         if self._labels is None:

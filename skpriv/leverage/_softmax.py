@@ -5,9 +5,9 @@ from scipy.linalg.blas import dsyrk
 from scipy.special import softmax
 from sklearn.utils import gen_batches
 
-from skpriv.leverage._features import Features, conditioned_root
 from skpriv.leverage._inverse import inverse_root
 from skpriv.leverage._terms import RecordTerms
+from skpriv.leverage.linear._features import Features, conditioned_root
 
 _ROWS_IN_CACHE = 512
 

@@ -52,7 +52,7 @@ def _make_leverage(model, n_neighbors, n_records):
 
 
 def _make_attack_power(model, n_neighbors, n_records):
-    return GLSScorer(FrozenEstimator(model), score="attack_power")
+    return GLSScorer(FrozenEstimator(model), variant="attack_power")
 
 
 # Searches are exact, so that an audit that is repeated gives the same report.

@@ -20,16 +20,18 @@ def split_pipeline(estimator):
         To be applied in turn. Empty for a model with nothing before it.
     model : estimator
         Neither a Pipeline nor a `FrozenEstimator`.
+    frozen : bool
+        Whether the model is in a `FrozenEstimator`.
     """
-    transformers = []
+    transformers, frozen = [], False
     while isinstance(estimator, Pipeline | FrozenEstimator):
         if isinstance(estimator, FrozenEstimator):
-            estimator = estimator.estimator
+            estimator, frozen = estimator.estimator, True
             continue
         if len(estimator.steps) > 1:
             transformers.append(estimator[:-1])
         estimator = estimator.steps[-1][1]
-    return transformers, estimator
+    return transformers, estimator, frozen
 
 
 def last_step(estimator):

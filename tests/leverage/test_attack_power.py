@@ -44,7 +44,7 @@ def test_prediction_lies_on_what_shadow_models_measure(n_classes, C):
     rng = np.random.default_rng(0)
     logits = np.column_stack([X[:, 0], -X[:, 0], X[:, 1]])[:, :n_classes]
     y = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
-    scorer = GLSScorer(model(C=C), score="attack_power").fit(X, y)
+    scorer = GLSScorer(model(C=C), variant="attack_power").fit(X, y)
     terms = scorer._model.terms(X, y, np.ones(len(y)))
     predicted = 2 * terms.shift / np.sqrt(terms.variance - terms.shift**2)
     measured = shadow_gaps(X, y, model(C=C), 60, seed=1)
@@ -59,7 +59,7 @@ def test_attack_power_equals_its_formula():
     X = rng.normal(size=(80, 3))
     y = (X[:, 0] + rng.logistic(size=80) > 0).astype(int)
     weights = rng.uniform(0.5, 2, size=80)
-    scorer = GLSScorer(model(C=0.5), score="attack_power")
+    scorer = GLSScorer(model(C=0.5), variant="attack_power")
     scorer.fit(X, y, sample_weight=weights)
     p = scorer.estimator_.predict_proba(X)[:, 1]
     Z, r = np.column_stack([X, np.ones(80)]), y - p
@@ -94,7 +94,7 @@ def test_a_record_with_a_feature_of_its_own_is_found_for_certain():
     X = rng.normal(size=(60, 2))
     y = (X[:, 0] + rng.logistic(size=60) > 0).astype(int)
     X = np.column_stack([X, np.eye(60)[:, 0]])
-    scorer = GLSScorer(model(C=100.0), score="attack_power").fit(X, y)
+    scorer = GLSScorer(model(C=100.0), variant="attack_power").fit(X, y)
     assert scorer.scores_.argmax() == 0
     assert scorer.scores_[0] > 0.99
     assert scorer.scores_.min() >= 0.5

@@ -20,12 +20,12 @@ from sklearn.preprocessing import OneHotEncoder, scale
 
 from skpriv import GLSScorer
 from skpriv.leverage import gaussian
-from skpriv.leverage._features import Features
 from skpriv.leverage._inverse import (
     NegativeCurvatureError,
     inverse_root,
     whitening,
 )
+from skpriv.leverage.linear._features import Features
 
 
 @pytest.fixture
@@ -184,7 +184,7 @@ def test_leverage_of_least_squares_holds_at_any_weights(data):
     assert_allclose(scorer.scores_, exact, rtol=1e-12)
     assert not scorer.converged_.all()
     with pytest.warns(ConvergenceWarning, match="no score"):
-        scorer = GLSScorer(frozen, score="self_influence").fit(X, y)
+        scorer = GLSScorer(frozen, variant="self_influence").fit(X, y)
     assert_allclose(np.isnan(scorer.scores_), ~scorer.converged_)
 
 
@@ -297,17 +297,19 @@ def test_features_of_well_conditioned_data_are_the_centred_columns(data):
     assert not beyond.any()
 
 
-@pytest.mark.parametrize("score", ["leverage", "self_influence"])
+@pytest.mark.parametrize("variant", ["leverage", "self_influence"])
 @pytest.mark.parametrize("max_iter", [20, 100, 1000])
-def test_no_score_is_far_off_where_the_model_has_not_converged(score, max_iter):
+def test_no_score_is_far_off_where_the_model_has_not_converged(variant, max_iter):
     # Unscaled features: the solver stops anywhere. That one record's logit stays in
     # place says little, as long as the curvature of the others moves.
     X, y = load_breast_cancer(return_X_y=True)
     tight = LogisticRegression(solver="newton-cholesky", tol=1e-10, max_iter=1000)
-    exact = GLSScorer(tight, score=score).fit(X, y).scores_
+    exact = GLSScorer(tight, variant=variant).fit(X, y).scores_
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        rough = GLSScorer(LogisticRegression(max_iter=max_iter), score=score).fit(X, y)
+        rough = GLSScorer(LogisticRegression(max_iter=max_iter), variant=variant).fit(
+            X, y
+        )
     known = ~np.isnan(rough.scores_)
     assert_allclose(rough.scores_[known], exact[known], rtol=0.2)
     assert_allclose(rough.converged_, known)

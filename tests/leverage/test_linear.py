@@ -22,7 +22,7 @@ from sklearn.preprocessing import scale
 
 from skpriv import GLSScorer
 from skpriv.leverage._inverse import inverse_root
-from skpriv.leverage._linear import quadratic_forms, weighted_gram
+from skpriv.leverage.linear._separable import quadratic_forms, weighted_gram
 
 
 @pytest.fixture(scope="module")

@@ -268,7 +268,7 @@ def test_logit_leverage_of_logistic_regression(n_classes):
 def test_self_influence_is_the_loss_that_a_record_saves_itself():
     X, y, _, weights = problem(n_classes=3, n=40)
     model = LogisticRegression(C=2.0, solver="newton-cholesky", tol=1e-12)
-    scorer = GLSScorer(model, score="self_influence")
+    scorer = GLSScorer(model, variant="self_influence")
     scores = scorer.fit(X, y, sample_weight=weights).scores_
     for i in RECORDS:
         losses = []
@@ -289,7 +289,7 @@ def test_self_influence_is_the_loss_that_a_record_saves_itself():
 def test_self_influence_of_real_targets(model):
     X, _, y, weights = problem()
     y = np.exp(y / 2)
-    scorer = GLSScorer(model, score="self_influence")
+    scorer = GLSScorer(model, variant="self_influence")
     scores = scorer.fit(X, y, sample_weight=weights).scores_
     for i in RECORDS:
         losses = []
@@ -492,7 +492,7 @@ def test_leverage_of_huber_regression(fit_intercept, alpha):
         truth = (outputs[1] - outputs[0]) / 2e-5
         assert_allclose(scores[i], truth, rtol=RTOL, atol=1e-6)
     assert (scores[[0, 6]] == 0).any()
-    influence = GLSScorer(FrozenEstimator(model), score="self_influence")
+    influence = GLSScorer(FrozenEstimator(model), variant="self_influence")
     influence.fit(X, y, sample_weight=weights)
     for i in [0, 1, 2, 3, 6]:
         losses = []

@@ -11,8 +11,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import scale
 
 from skpriv import GLSScorer
-from skpriv.leverage._labels import ClassTargets
-from skpriv.leverage._objective import Objective
 from skpriv.leverage._softmax import (
     SoftmaxModel,
     centred_trace,
@@ -24,6 +22,8 @@ from skpriv.leverage._softmax import (
     softmax_hessian,
     step_size,
 )
+from skpriv.leverage.linear._objective import Objective
+from skpriv.leverage.linear._targets import ClassTargets
 
 
 def case(seed, n=9, size=3, n_classes=4, sharpness=1.0):
@@ -117,7 +117,7 @@ def test_one_logit_and_two_logits_agree(penalty):
     )
     ones = np.ones(60)
     two = SoftmaxModel(objective, X, y, ones, variance=True).terms(X, y, ones)
-    one = GLSScorer(model, score="attack_power").fit(X, y)
+    one = GLSScorer(model, variant="attack_power").fit(X, y)
     one = one._model.terms(X, y, ones)
     assert_allclose(two.leverage, scorer.scores_, rtol=1e-8)
     assert_allclose(two.self_influence, one.self_influence, rtol=1e-8)

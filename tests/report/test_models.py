@@ -83,7 +83,7 @@ def test_predicted_attack_and_leverage_are_of_one_fit():
     models = [scorers[n].estimator_.estimator for n in ("leverage", "attack_power")]
     np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
     expected = GLSScorer(
-        LogisticRegression(tol=1e-10, max_iter=10_000), score="attack_power"
+        LogisticRegression(tol=1e-10, max_iter=10_000), variant="attack_power"
     ).fit(table.X, table.y)
     np.testing.assert_allclose(
         scorers["attack_power"].scores_, expected.scores_, rtol=1e-5

@@ -175,14 +175,14 @@ def test_pipelines_stand_inside_and_outside(digits):
     assert inside.score(X, y) == pytest.approx(outside.score(X, y))
 
 
-@pytest.mark.parametrize("score", ["leverage", "self_influence", "attack_power"])
-def test_folds_score_records_at_nets_without_them(digits, score):
+@pytest.mark.parametrize("variant", ["leverage", "self_influence", "attack_power"])
+def test_folds_score_records_at_nets_without_them(digits, variant):
     X, y = digits
     folds = RepeatedStratifiedKFold(n_splits=2, n_repeats=2, random_state=0)
-    scorer = GLSScorer(network(), score=score, cv=folds, random_state=0).fit(X, y)
+    scorer = GLSScorer(network(), variant=variant, cv=folds, random_state=0).fit(X, y)
     assert np.isfinite(scorer.scores_).all()
     assert scorer.scores_.shape == (80,)
-    whole = GLSScorer(network(), score=score, random_state=0).fit(X, y)
+    whole = GLSScorer(network(), variant=variant, random_state=0).fit(X, y)
     assert (scorer.scores_ != whole.scores_).all()
     assert scorer.effective_parameters_ == whole.effective_parameters_
 
@@ -279,8 +279,8 @@ def test_faults_are_named(digits, fitted):
     with pytest.raises(TypeError, match=r"computes in torch\.bfloat16"):
         GLSScorer(halves).fit(X, y)
     regressor = network(NeuralNetRegressor, nn.MSELoss, module__n_outputs=1)
-    with pytest.raises(ValueError, match="score='attack_power' needs a classifier"):
-        GLSScorer(regressor, score="attack_power").fit(X, y * 1.0)
+    with pytest.raises(ValueError, match="variant='attack_power' needs a classifier"):
+        GLSScorer(regressor, variant="attack_power").fit(X, y * 1.0)
 
 
 def test_folds_do_not_begin_with_weights_that_saw_all_records(digits):

@@ -23,7 +23,7 @@ from skpriv.leverage.network._curvature import GaussNewton, Hessian
 from skpriv.leverage.network._jacobians import Jacobians
 from skpriv.leverage.network._read import read_network
 
-SCORES = ("leverage", "self_influence", "attack_power")
+VARIANTS = ("leverage", "self_influence", "attack_power")
 
 
 def initialized(kind, module, criterion, *, weight_decay=0.0, **parameters):
@@ -115,20 +115,20 @@ ONE_LAYER = (
 )
 
 
-@pytest.mark.parametrize("score", SCORES[:2])
+@pytest.mark.parametrize("variant", VARIANTS[:2])
 @pytest.mark.parametrize("name", ONE_LAYER)
-def test_one_layer_is_the_linear_model(iris, name, score):
+def test_one_layer_is_the_linear_model(iris, name, variant):
     X, y, linear, net = one_layer_cases(iris)[name]
-    expected = GLSScorer(FrozenEstimator(linear), score=score)
+    expected = GLSScorer(FrozenEstimator(linear), variant=variant)
     expected.fit(with_constant(X), y)
     frozen = FrozenEstimator(net)
     # The loss of MSELoss is the mean of (f - y)², that of Ridge the sum of halves.
-    squares = isinstance(net, NeuralNetRegressor) and score == "self_influence"
+    squares = isinstance(net, NeuralNetRegressor) and variant == "self_influence"
     unit = 2 / y[0].size if squares else 1
     rtol = 1e-7
     shifted = with_constant(X[::7] + 0.1)
     for solver in ("direct", "cg"):
-        found = GLSScorer(frozen, score=score, solver=solver, tol=1e-10).fit(X, y)
+        found = GLSScorer(frozen, variant=variant, solver=solver, tol=1e-10).fit(X, y)
         assert_allclose(found.scores_, unit * expected.scores_, rtol=rtol)
         assert_allclose(
             found.effective_parameters_, expected.effective_parameters_, rtol=rtol
@@ -142,7 +142,7 @@ def test_one_layer_is_the_linear_model(iris, name, score):
             rtol=1e-6,
         )
     sketch = GLSScorer(
-        frozen, score=score, solver="sketch", n_sketches=4096, random_state=0
+        frozen, variant=variant, solver="sketch", n_sketches=4096, random_state=0
     ).fit(X, y)
     error = np.sqrt(2 / 4096)
     assert_allclose(sketch.scores_, unit * expected.scores_, rtol=5 * error)
@@ -221,7 +221,7 @@ def test_solvers_agree_with_dense_matrices(name, layers):
     assert_allclose(iterated.scores_, expected, rtol=1e-6)
     assert (iterated.residuals_ <= 1e-9).all()
     assert iterated.converged_.all()
-    scorer.set_params(score="self_influence")
+    scorer.set_params(variant="self_influence")
     assert_allclose(scorer.fit(X, y).scores_, influence, rtol=1e-6)
 
 
@@ -249,7 +249,11 @@ def dense_attack_power(net, X, y, names, damping):
 def test_attack_power_is_the_gap_over_the_noise(name):
     net, X, y = problem(name, 20)
     scorer = GLSScorer(
-        FrozenEstimator(net), score="attack_power", layers="all", damping=0.1, tol=1e-9
+        FrozenEstimator(net),
+        variant="attack_power",
+        layers="all",
+        damping=0.1,
+        tol=1e-9,
     )
     direct = scorer.set_params(solver="direct").fit(X, y)
     layers = direct._model.jacobians.layers
@@ -455,9 +459,11 @@ def test_without_damping_least_squares_have_their_rank():
 def test_results_do_not_depend_on_batches(solver):
     net, X, y = problem("embeddings", 20)
     settings = {"layers": "all", "damping": 0.1, "solver": solver, "random_state": 3}
-    for score in SCORES:
+    for variant in VARIANTS:
         scores = [
-            GLSScorer(FrozenEstimator(net), score=score, batch_size=size, **settings)
+            GLSScorer(
+                FrozenEstimator(net), variant=variant, batch_size=size, **settings
+            )
             .fit(X, y)
             .scores_
             for size in ("auto", 1, 7)
@@ -628,8 +634,8 @@ def test_perceptrons_are_scored_as_networks(iris, layers):
         # The perceptron's own optimiser stops earlier.
         assert_allclose(found.scores_, expected.scores_, rtol=2e-3)
         # Its penalty stands next to the sum of losses, as that of the linear model.
-        found.set_params(score="attack_power").fit(X, y)
-        expected.set_params(score="attack_power").fit(hidden, y)
+        found.set_params(variant="attack_power").fit(X, y)
+        expected.set_params(variant="attack_power").fit(hidden, y)
         assert_allclose(found.scores_, expected.scores_, rtol=2e-3)
     else:
         assert found.effective_parameters_ > 8

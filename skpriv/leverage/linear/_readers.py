@@ -22,15 +22,15 @@ from sklearn.linear_model import (
 )
 from sklearn.utils.class_weight import compute_class_weight
 
-from skpriv.leverage._families import (
+from skpriv.leverage.linear._losses import (
     Huber,
     LogLoss,
     ModifiedHuber,
     SquaredError,
     Tweedie,
 )
-from skpriv.leverage._labels import ClassTargets, NumericTargets
-from skpriv.leverage._objective import Objective
+from skpriv.leverage.linear._objective import Objective
+from skpriv.leverage.linear._targets import ClassTargets, NumericTargets
 
 
 def read_logistic(estimator, X, y, sample_weight):

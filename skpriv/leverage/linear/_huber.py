@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from skpriv.leverage._families import spread
-from skpriv.leverage._features import Features, conditioned_root
-from skpriv.leverage._linear import weighted_gram
 from skpriv.leverage._terms import RecordTerms
+from skpriv.leverage.linear._features import Features, conditioned_root
+from skpriv.leverage.linear._losses import spread
+from skpriv.leverage.linear._separable import weighted_gram
 
 
 class HuberModel:

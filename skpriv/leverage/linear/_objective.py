@@ -6,8 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
-from skpriv.leverage._families import LogLoss, SquaredError, Tweedie
-from skpriv.leverage._labels import ClassTargets, NumericTargets
+from skpriv.leverage.linear._losses import LogLoss, SquaredError, Tweedie
+from skpriv.leverage.linear._targets import ClassTargets, NumericTargets
 
 _ROWS_A_BATCH = 4096
 

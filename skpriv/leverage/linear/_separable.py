@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skpriv.leverage._families import SquaredError, spread
-from skpriv.leverage._features import Features, conditioned_root
 from skpriv.leverage._influence import (
     InfluenceStatistics,
     influence_statistics,
@@ -13,6 +11,8 @@ from skpriv.leverage._influence import (
 )
 from skpriv.leverage._inverse import InverseRoot, inverse_root
 from skpriv.leverage._terms import RecordTerms
+from skpriv.leverage.linear._features import Features, conditioned_root
+from skpriv.leverage.linear._losses import SquaredError, spread
 
 
 def weighted_gram(Z, weights):

@@ -1,0 +1,366 @@
+"""Kinds of models behind one interface; the only place that asks which kind it is."""
+
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from importlib import import_module
+from typing import NamedTuple
+
+from sklearn.base import is_classifier
+
+from skpriv.leverage.linear._readers import READERS
+from skpriv.utils._optional import import_optional
+from skpriv.utils._pipelines import fit_params_of_last_step, split_pipeline
+from skpriv.utils._training import seeded_clone, seeded_torch
+
+
+@dataclass(frozen=True)
+class CurvatureOptions:
+    """Parameters of a `GLSScorer` that say how curvature is computed and inverted.
+
+    They are described there.
+
+    Attributes
+    ----------
+    layers : {"last", "all"}, int or list of str
+    solver : {"auto", "direct", "cg", "sketch"}
+    curvature : {"ggn", "hessian"}
+    damping : "auto" or float
+    n_sketches : int
+    tol : float
+    max_iter : int
+    batch_size : "auto" or int
+    device : str
+    """
+
+    layers: object
+    solver: str
+    curvature: str
+    damping: object
+    n_sketches: int
+    tol: float
+    max_iter: int
+    batch_size: object
+    device: str
+
+    @classmethod
+    def of(cls, scorer):
+        """Collect the options among the parameters of a scorer."""
+        return cls(*(getattr(scorer, field.name) for field in fields(cls)))
+
+
+class Fitted(NamedTuple):
+    """A fitted estimator, split once into its transformers and its model.
+
+    Attributes
+    ----------
+    estimator : estimator
+        The whole.
+    transformers : list of Pipeline
+        To be applied in turn.
+    model : estimator
+        The model at the end.
+    """
+
+    estimator: object
+    transformers: list
+    model: object
+
+    def transform(self, X):
+        """Return rows as they come out of the last transformer."""
+        for transformer in self.transformers:
+            X = transformer.transform(X)
+        return X
+
+
+class Adapter(ABC):
+    """What `GLSScorer` needs to do with an estimator, for one kind of model.
+
+    Methods are called in this order: `rows_for_fit` and `check` once, then `fit`,
+    `rows` and `sensitivities` for all records and again for each fold. Subclasses
+    implement the abstract methods, and override others where their models differ.
+
+    Parameters
+    ----------
+    estimator : estimator
+        As given to the scorer; never changed.
+    transformers : list of Pipeline
+        What stands before the model in `estimator`.
+    model : estimator
+        The model at the end of `estimator`, as it is there (fitted only if frozen).
+    frozen : bool
+        Whether the model is in a `FrozenEstimator`, so that fitting leaves it alone.
+    options : CurvatureOptions
+
+    Attributes
+    ----------
+    is_classifier : bool
+    takes_any_input : bool
+        Whether rows may be of any form, so that the scorer must not validate them.
+        False for a model that takes a matrix, with nothing before it.
+    takes_columns : bool
+        Whether one target per record may be given as a column without a warning.
+    """
+
+    takes_columns = False
+
+    def __init__(self, estimator, transformers, model, frozen, options):
+        self.estimator = estimator
+        self.model = model
+        self.frozen = frozen
+        self.options = options
+        self.is_classifier = is_classifier(model)
+        self.takes_any_input = bool(transformers)
+
+    @abstractmethod
+    def check(self, y):
+        """Raise unless the model, the options and the labels go together.
+
+        It may keep what it learns from the labels, such as how they are encoded.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_rows,) or (n_rows, n_outputs)
+            The labels of all records.
+
+        Raises
+        ------
+        TypeError
+            If the model's loss is not supported.
+        ValueError
+            If an option, another parameter of the model, or the labels are not.
+        """
+
+    def rows_for_fit(self, X):
+        """Return rows of any form as ``estimator.fit`` takes them.
+
+        Called only if `takes_any_input`.
+        """
+        return X
+
+    def fit(self, X, y, sample_weight=None, seed=None):
+        """Fit a copy of the estimator, of which a frozen model stays as it is.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame
+            As of `rows_for_fit`.
+        y : ndarray of shape (n_rows,) or (n_rows, n_outputs)
+        sample_weight : ndarray of shape (n_rows,), default=None
+            Passed to the model's ``fit`` unless it is None.
+        seed : int, default=None
+            Seed of all random states, and of torch. None leaves them as they are.
+
+        Returns
+        -------
+        fitted : Fitted
+        """
+        with seeded_torch(seed):
+            copy = seeded_clone(self.estimator, seed)
+            fitted = self._fit_copy(copy, X, y, sample_weight)
+        transformers, model, _ = split_pipeline(fitted)
+        return Fitted(fitted, transformers, model)
+
+    def _fit_copy(self, copy, X, y, sample_weight):
+        params = fit_params_of_last_step(copy, sample_weight=sample_weight)
+        return copy.fit(X, y, **params)
+
+    @abstractmethod
+    def rows(self, fitted, X):
+        """Return rows as the fitted model sees them, as an array.
+
+        Parameters
+        ----------
+        fitted : Fitted
+        X : array-like, sparse matrix or DataFrame
+
+        Returns
+        -------
+        rows : {ndarray, sparse matrix} of shape (n_rows, ...)
+        """
+
+    @abstractmethod
+    def check_labels(self, fitted, y):
+        """Raise a ValueError if a label is none of those that the model knows.
+
+        Parameters
+        ----------
+        fitted : Fitted
+        y : ndarray of shape (n_rows,) or (n_rows, n_outputs)
+        """
+
+    @abstractmethod
+    def sensitivities(
+        self, fitted, rows, y, sample_weight, random_state, *, attack_power
+    ):
+        """Compute the curvature of a fitted model.
+
+        Parameters
+        ----------
+        fitted : Fitted
+        rows : {ndarray, sparse matrix} of shape (n_rows, ...)
+            The rows that it was fitted on, as of `rows`.
+        y : ndarray of shape (n_rows,) or (n_rows, n_outputs)
+            Their labels, as given to the scorer.
+        sample_weight : ndarray of shape (n_rows,)
+            Their weights; all 1 if there were none.
+        random_state : numpy.random.RandomState
+        attack_power : bool
+            Whether terms must include the shift and the variance of each record's
+            confidence.
+
+        Returns
+        -------
+        sensitivities : Sensitivities
+
+        Raises
+        ------
+        ValueError
+            If `y` has a label that the model does not know, or `attack_power` is not
+            defined for the model.
+        """
+
+    def score(self, fitted, X, y):
+        """Return the estimator's own score, such as its accuracy.
+
+        Parameters
+        ----------
+        fitted : Fitted
+        X : array-like, sparse matrix or DataFrame
+        y : array-like of shape (n_rows,) or (n_rows, n_outputs)
+
+        Returns
+        -------
+        score : float
+        """
+        return fitted.estimator.score(X, y)
+
+
+class Sensitivities(ABC):
+    """How predictions of a fitted model depend on labels, to first order.
+
+    Attributes
+    ----------
+    quadratic : bool
+        Whether leverage is the same at any weights, so that it does not matter
+        whether the model has converged.
+    solver : {"direct", "cg", "sketch"}
+    damping : float, dict of str to float or None
+        The damping, by the name of the parameter if it differs between parameters;
+        None for models that have none.
+    """
+
+    quadratic = False
+    solver = "direct"
+    damping = None
+
+    @abstractmethod
+    def terms(self, X, y, sample_weight):
+        """Compute the terms of records, whether the model was fitted on them or not.
+
+        Parameters
+        ----------
+        X : {ndarray, sparse matrix} of shape (n_rows, ...)
+            As of `Adapter.rows`.
+        y : ndarray of shape (n_rows,) or (n_rows, n_outputs)
+        sample_weight : ndarray of shape (n_rows,)
+
+        Returns
+        -------
+        terms : RecordTerms
+        """
+
+
+class Kind(NamedTuple):
+    """A kind of model.
+
+    Attributes
+    ----------
+    description : str
+        Names the models, for messages.
+    includes : callable
+        Tells whether a model is of this kind.
+    adapter : str
+        Class of the adapter, as ``"module:class"`` within skpriv.leverage.
+    packages : tuple of str, default=()
+        Optional packages that the adapter imports.
+    """
+
+    description: str
+    includes: Callable
+    adapter: str
+    packages: tuple = ()
+
+    def load(self):
+        """Import the adapter."""
+        for package in self.packages:
+            import_optional(package, extra="torch")
+        module, name = self.adapter.split(":")
+        return getattr(import_module(f"skpriv.leverage.{module}"), name)
+
+
+def adapt(estimator, options):
+    """Find out what kind of model an estimator is.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A model, a Pipeline that ends in one, or either in a `FrozenEstimator`.
+    options : CurvatureOptions
+
+    Returns
+    -------
+    adapter : Adapter
+
+    Raises
+    ------
+    TypeError
+        If the model is of no supported kind.
+    ImportError
+        If its adapter needs a package that is not installed.
+    """
+    transformers, model, frozen = split_pipeline(estimator)
+    for kind in KINDS:
+        if kind.includes(model):
+            return kind.load()(estimator, transformers, model, frozen, options)
+    raise TypeError(
+        f"estimator ends in {model!r}, whose leverage is not known. Supported are "
+        f"{', '.join(kind.description for kind in KINDS)}, a Pipeline that ends in one "
+        "of them, and either of these in a FrozenEstimator."
+    )
+
+
+def _is_linear(model):
+    return type(model) in READERS
+
+
+def _is_network(model):
+    # The class of an object has been imported by whoever made the object, so what is
+    # not imported yet need not be.
+    return any(
+        isinstance(model, getattr(sys.modules.get(module), name, ()))
+        for module, name in _NETWORKS
+    )
+
+
+_NETWORKS = (
+    ("skorch.net", "NeuralNet"),
+    ("sklearn.neural_network", "MLPClassifier"),
+    ("sklearn.neural_network", "MLPRegressor"),
+)
+
+# One line per kind of model. Linear models have a table of their own, READERS.
+KINDS = (
+    Kind(
+        ", ".join(sorted(model.__name__ for model in READERS)),
+        _is_linear,
+        "linear._adapter:LinearAdapter",
+    ),
+    Kind(
+        "skorch's and scikit-learn's neural networks",
+        _is_network,
+        "network._adapter:NetworkAdapter",
+        packages=("torch", "skorch"),
+    ),
+)

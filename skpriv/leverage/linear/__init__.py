@@ -1,0 +1,1 @@
+"""Sensitivities of linear models, in closed form."""
