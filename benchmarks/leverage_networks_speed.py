@@ -40,17 +40,17 @@ from sklearn.utils import gen_batches
 from torch.func import functional_call, jvp, vjp, vmap
 
 from skpriv import GLSScorer
-from skpriv.leverage._network._blocks import rows
-from skpriv.leverage._network._curvature import GaussNewton
-from skpriv.leverage._network._jacobians import Jacobians
-from skpriv.leverage._network._layers import select_parameters
-from skpriv.leverage._network._reading import read_network
-from skpriv.leverage._network._routes import (
+from skpriv.leverage.network._blocks import rows
+from skpriv.leverage.network._cg import conjugate_gradients, nystrom
+from skpriv.leverage.network._curvature import GaussNewton
+from skpriv.leverage.network._jacobians import Jacobians
+from skpriv.leverage.network._layers import select_parameters
+from skpriv.leverage.network._read import read_network
+from skpriv.leverage.network._solvers import (
     ConjugateGradientsRoute,
     Systems,
     precondition,
 )
-from skpriv.leverage._network._solvers import conjugate_gradients, nystrom
 
 DAMPING = 5e-4
 TOL = 1e-4

@@ -31,8 +31,8 @@ LEVELS = {
 KERNELS = {
     "attacks._likelihood": {"attacks._pairs", "metrics._intervals"},
     "attacks._pairs": set(),
-    "leverage._network._blocks": set(),
-    "leverage._network._solvers": set(),
+    "leverage.network._blocks": set(),
+    "leverage.network._cg": set(),
     "metrics._intervals": set(),
     "neighbors._ranking": set(),
     "neighbors._semivalues": set(),

@@ -300,22 +300,21 @@ def _is_linear(model):
     return type(model) in READERS
 
 
-def _is_network(model):
-    # The class of an object has been imported by whoever made the object, so what is
-    # not imported yet need not be.
-    return any(
-        isinstance(model, getattr(sys.modules.get(module), name, ()))
-        for module, name in _NETWORKS
-    )
+def _is_instance_of(module, *names):
+    """Make a function that tells whether a model is of classes in an optional package.
+
+    The class of an object has been imported by whoever made the object, so a module
+    that is not imported yet need not be.
+    """
+
+    def includes(model):
+        classes = (getattr(sys.modules.get(module), name, ()) for name in names)
+        return any(isinstance(model, kind) for kind in classes)
+
+    return includes
 
 
-_NETWORKS = (
-    ("skorch.net", "NeuralNet"),
-    ("sklearn.neural_network", "MLPClassifier"),
-    ("sklearn.neural_network", "MLPRegressor"),
-)
-
-# One line per kind of model. Linear models have a table of their own, READERS.
+# One entry per kind of model. Linear models have a table of their own, READERS.
 KINDS = (
     Kind(
         ", ".join(sorted(model.__name__ for model in READERS)),
@@ -323,9 +322,16 @@ KINDS = (
         "linear._adapter:LinearAdapter",
     ),
     Kind(
-        "skorch's and scikit-learn's neural networks",
-        _is_network,
-        "network._adapter:NetworkAdapter",
+        "skorch's NeuralNetClassifier, NeuralNetBinaryClassifier and "
+        "NeuralNetRegressor",
+        _is_instance_of("skorch.net", "NeuralNet"),
+        "network._adapter:SkorchAdapter",
+        packages=("torch", "skorch"),
+    ),
+    Kind(
+        "MLPClassifier, MLPRegressor",
+        _is_instance_of("sklearn.neural_network", "MLPClassifier", "MLPRegressor"),
+        "network._adapter:PerceptronAdapter",
         packages=("torch", "skorch"),
     ),
 )

@@ -6,8 +6,8 @@ from modules import NETS, naive_rows, net_and_inputs
 from numpy.testing import assert_allclose
 from torch import nn
 
-from skpriv.leverage._network._blocks import FactoredBlock, LookupBlock, rows
-from skpriv.leverage._network._jacobians import Jacobians
+from skpriv.leverage.network._blocks import FactoredBlock, LookupBlock, rows
+from skpriv.leverage.network._jacobians import Jacobians
 
 
 @pytest.fixture(params=NETS)

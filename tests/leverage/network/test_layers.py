@@ -5,7 +5,7 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 from torch.nn.utils.parametrizations import weight_norm  # noqa: E402
 
-from skpriv.leverage._network._layers import select_parameters  # noqa: E402
+from skpriv.leverage.network._layers import select_parameters  # noqa: E402
 
 
 def _plain():

@@ -9,7 +9,7 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 torch = pytest.importorskip("torch")
 
-from skpriv.leverage._network._mlp import module_of  # noqa: E402
+from skpriv.leverage.network._mlp import module_of  # noqa: E402
 
 X, SPECIES = load_iris(return_X_y=True)
 

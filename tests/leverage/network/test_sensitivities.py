@@ -1,4 +1,4 @@
-"""What networks' scores are, by closed forms, dense matrices and refitting."""
+"""Scores of networks equal closed forms, dense matrices and refitting."""
 
 import pickle
 import warnings
@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from modules import NETS, naive_rows, net_and_inputs
+from networks import fitted_net, make_net, reader
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 from sklearn.datasets import load_diabetes, load_iris
@@ -19,23 +20,10 @@ from skorch import NeuralNetBinaryClassifier, NeuralNetClassifier, NeuralNetRegr
 from torch import nn
 
 from skpriv import GLSScorer
-from skpriv.leverage._network._curvature import GaussNewton, Hessian
-from skpriv.leverage._network._jacobians import Jacobians
-from skpriv.leverage._network._reading import read_network
+from skpriv.leverage.network._curvature import GaussNewton, Hessian, TrainingRecords
+from skpriv.leverage.network._jacobians import Jacobians
 
 VARIANTS = ("leverage", "self_influence", "attack_power")
-
-
-def initialized(kind, module, criterion, *, weight_decay=0.0, **parameters):
-    """Make a net of a module as it is."""
-    return kind(
-        module,
-        criterion=criterion,
-        optimizer__weight_decay=weight_decay,
-        train_split=None,
-        verbose=0,
-        **parameters,
-    ).initialize()
 
 
 def linear_module(coef, softmax=False):
@@ -46,6 +34,26 @@ def linear_module(coef, softmax=False):
         layer.weight.copy_(coef[:, :-1])
         layer.bias.copy_(coef[:, -1])
     return nn.Sequential(layer, nn.Softmax(dim=1)) if softmax else layer
+
+
+def converging_net(dtype=torch.float32, **parameters):
+    """Make a net of one layer that descends to the optimum."""
+    return make_net(
+        nn.Linear(4, 3, dtype=dtype),
+        optimizer__momentum=0.9,
+        batch_size=-1,
+        **parameters,
+    )
+
+
+def weighted_net(**parameters):
+    return converging_net(
+        torch.float64,
+        optimizer__weight_decay=0.05,
+        lr=0.5,
+        max_epochs=600,
+        **parameters,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -67,17 +75,14 @@ def softmax_pair(X, y, softmax=False):
     linear.fit(with_constant(X), y)
     criterion = nn.NLLLoss if softmax else nn.CrossEntropyLoss
     module = linear_module(linear.coef_, softmax)
-    net = initialized(NeuralNetClassifier, module, criterion, weight_decay=DECAY)
+    net = fitted_net(module, criterion=criterion, weight_decay=DECAY)
     return linear, net
 
 
 def binary_pair(X, y):
     linear, _ = softmax_pair(X, y)
-    net = initialized(
-        NeuralNetBinaryClassifier,
-        linear_module(linear.coef_),
-        nn.BCEWithLogitsLoss,
-        weight_decay=DECAY,
+    net = fitted_net(
+        linear_module(linear.coef_), NeuralNetBinaryClassifier, weight_decay=DECAY
     )
     return linear, net
 
@@ -85,11 +90,8 @@ def binary_pair(X, y):
 def squares_pair(X, y):
     linear = Ridge(alpha=DECAY * y.size / 2, fit_intercept=False)
     linear.fit(with_constant(X), y)
-    net = initialized(
-        NeuralNetRegressor,
-        linear_module(linear.coef_),
-        nn.MSELoss,
-        weight_decay=DECAY,
+    net = fitted_net(
+        linear_module(linear.coef_), NeuralNetRegressor, weight_decay=DECAY
     )
     return linear, net
 
@@ -159,17 +161,7 @@ def test_leverage_on_logits_is_that_of_the_linear_model(iris, name, space):
 
 def test_training_a_layer_leads_to_the_linear_model(iris):
     X, y = iris
-    net = NeuralNetClassifier(
-        nn.Linear(4, 3),
-        criterion=nn.CrossEntropyLoss,
-        optimizer__weight_decay=DECAY,
-        optimizer__momentum=0.9,
-        lr=1.0,
-        max_epochs=400,
-        batch_size=-1,
-        train_split=None,
-        verbose=0,
-    )
+    net = converging_net(optimizer__weight_decay=DECAY, lr=1.0, max_epochs=400)
     linear, _ = softmax_pair(X, y)
     expected = GLSScorer(FrozenEstimator(linear)).fit(with_constant(X), y)
     found = GLSScorer(net, random_state=0).fit(X, y)
@@ -178,8 +170,8 @@ def test_training_a_layer_leads_to_the_linear_model(iris):
 
 def dense_terms(net, X, y, names, damping, curvature="ggn"):
     """Leverages and self-influences by matrices, from gradients of single records."""
-    network = read_network(net, len(X))
-    inputs, codes = network.inputs(X), network.codes(y)
+    network = reader(net).network(len(X))
+    inputs, codes = network.inputs(X), network.tensor(y)
     jacobians = Jacobians(network.module, names, network.loss.logits, inputs[:3])
     logits = network.loss.logits(network.module(inputs))
     J = naive_rows(network.module, jacobians, inputs)
@@ -187,7 +179,8 @@ def dense_terms(net, X, y, names, damping, curvature="ggn"):
     H = torch.einsum("ncp,ncd,ndq->pq", J, curvatures, J)
     if curvature == "hessian":
         weights = torch.ones(len(X), dtype=torch.float64)
-        H = Hessian(GaussNewton(network, jacobians, X, codes, weights, 100)).dense()
+        records = TrainingRecords(X, codes, weights)
+        H = Hessian(GaussNewton(network, jacobians, records, 100)).dense()
     H = H + len(X) * damping * torch.eye(len(H), dtype=torch.float64)
     K = J @ torch.linalg.solve(H, J.mT)
     leverage = (curvatures * K).sum(dim=(1, 2)).numpy()
@@ -199,7 +192,7 @@ def problem(name, n_records=12):
     module, inputs = net_and_inputs(name, n_records)
     n_outputs = module(inputs[:1]).shape[1]
     y = np.arange(n_records) % n_outputs
-    net = initialized(NeuralNetClassifier, module.requires_grad_(), nn.CrossEntropyLoss)
+    net = fitted_net(module.requires_grad_())
     return net, inputs.numpy(), y
 
 
@@ -212,7 +205,7 @@ def test_solvers_agree_with_dense_matrices(name, layers):
     net, X, y = problem(name)
     scorer = GLSScorer(FrozenEstimator(net), layers=layers, damping=0.1, tol=1e-9)
     direct = scorer.set_params(solver="direct").fit(X, y)
-    names = [name for layer in direct._model.jacobians.layers for name in layer.names]
+    names = [name for layer in direct._sensitivities.jacobians.layers for name in layer.names]
     if layers == "all":
         assert len(names) == len(list(net.module_.parameters()))
     expected, influence = dense_terms(net, X, y, names, 0.1)
@@ -227,8 +220,8 @@ def test_solvers_agree_with_dense_matrices(name, layers):
 
 def dense_attack_power(net, X, y, names, damping):
     """Success that the first-order change of confidence foretells, by matrices."""
-    network = read_network(net, len(X))
-    inputs, codes = network.inputs(X), network.codes(y)
+    network = reader(net).network(len(X))
+    inputs, codes = network.inputs(X), network.tensor(y)
     jacobians = Jacobians(network.module, names, network.loss.logits, inputs[:3])
     logits = network.loss.logits(network.module(inputs))
     J = naive_rows(network.module, jacobians, inputs)
@@ -256,7 +249,7 @@ def test_attack_power_is_the_gap_over_the_noise(name):
         tol=1e-9,
     )
     direct = scorer.set_params(solver="direct").fit(X, y)
-    layers = direct._model.jacobians.layers
+    layers = direct._sensitivities.jacobians.layers
     names = [name for layer in layers for name in layer.names]
     expected = dense_attack_power(net, X, y, names, 0.1)
     assert_allclose(direct.scores_, expected, rtol=1e-7)
@@ -291,12 +284,13 @@ def test_sketch_has_the_error_that_it_states(name):
 @pytest.mark.parametrize("name", ["convolutions", "reused", "tied", "recurrent"])
 def test_hessian_products_are_those_of_the_hessian(name):
     net, X, y = problem(name, 6)
-    network = read_network(net, len(X))
+    network = reader(net).network(len(X))
     names = [n for n, p in network.module.named_parameters()][-3:]
-    inputs, codes = network.inputs(X), network.codes(y)
+    inputs, codes = network.inputs(X), network.tensor(y)
     jacobians = Jacobians(network.module, names, network.loss.logits, inputs[:3])
     weights = torch.linspace(0.5, 2, len(X), dtype=torch.float64)
-    gauss_newton = GaussNewton(network, jacobians, X, codes, weights, 4)
+    records = TrainingRecords(X, codes, weights)
+    gauss_newton = GaussNewton(network, jacobians, records, 4)
     parameters = dict(network.module.named_parameters())
     values = jacobians.flatten({n: parameters[n] for n in names})
 
@@ -352,9 +346,7 @@ def test_hessian_scores_are_those_of_refitting():
     inputs, labels = torch.from_numpy(X), torch.from_numpy(y)
     weights = torch.ones(n, dtype=torch.float64)
     newton(module, inputs, labels, weights, n * decay)
-    net = initialized(
-        NeuralNetClassifier, module, nn.CrossEntropyLoss, weight_decay=decay
-    )
+    net = fitted_net(module, weight_decay=decay)
     scores = {
         solver: GLSScorer(
             FrozenEstimator(net), layers="all", curvature="hessian", solver=solver
@@ -389,7 +381,7 @@ def saddle():
     module = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)).double()
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(30, 3)), np.arange(30) % 2
-    return initialized(NeuralNetClassifier, module, nn.CrossEntropyLoss), X, y
+    return fitted_net(module), X, y
 
 
 @pytest.mark.parametrize("solver", ["direct", "cg"])
@@ -443,7 +435,7 @@ def test_without_damping_least_squares_have_their_rank():
     X = StandardScaler().fit_transform(X)[:100]
     X[:, 3] = X[:, 2]
     linear = LinearRegression(fit_intercept=False).fit(with_constant(X), y[:100])
-    net = initialized(NeuralNetRegressor, linear_module(linear.coef_), nn.MSELoss)
+    net = fitted_net(linear_module(linear.coef_), NeuralNetRegressor)
     found = GLSScorer(FrozenEstimator(net), damping=0.0).fit(X, y[:100])
     assert found.effective_parameters_ == pytest.approx(10)
     # A new row in which the two copies differ has directions that no row has.
@@ -479,7 +471,7 @@ def test_curvature_that_does_not_fit_in_memory_is_computed_again(monkeypatch):
     )
     kept = scorer.fit(X, y).scores_
     monkeypatch.setattr(
-        "skpriv.leverage._network._curvature.free_bytes", lambda device: 1000
+        "skpriv.leverage.network._curvature.free_bytes", lambda device: 1000
     )
     assert_allclose(scorer.fit(X, y).scores_, kept, rtol=1e-6)
 
@@ -487,7 +479,7 @@ def test_curvature_that_does_not_fit_in_memory_is_computed_again(monkeypatch):
 def test_chunks_are_bounded_however_many_records_there_are(monkeypatch):
     net, X, y = problem("convolutions", 40)
     scorer = GLSScorer(FrozenEstimator(net), damping=0.1, batch_size=40).fit(X, y)
-    monkeypatch.setattr("skpriv.leverage._network._memory._LARGEST_CHUNK", 200_000)
+    monkeypatch.setattr("skpriv.leverage.network._memory._LARGEST_CHUNK", 200_000)
     seen = []
     original = Jacobians.blocks
 
@@ -509,7 +501,7 @@ def test_auto_takes_the_cheapest_route(monkeypatch, n_records, layers, expected)
     if layers == "all":
         # As if its matrix were too large.
         monkeypatch.setattr(
-            "skpriv.leverage._network._model.free_bytes", lambda device: 1000
+            "skpriv.leverage.network._choices.free_bytes", lambda device: 1000
         )
     net, X, y = problem("volumes", n_records)
     scorer = GLSScorer(FrozenEstimator(net), layers=layers, damping=1.0, n_sketches=8)
@@ -519,7 +511,7 @@ def test_auto_takes_the_cheapest_route(monkeypatch, n_records, layers, expected)
 def test_damping_is_the_weight_decay_or_some_of_the_mean_curvature():
     net, X, y = problem("volumes")
     free = GLSScorer(FrozenEstimator(net), layers="all").fit(X, y)
-    network = read_network(net, len(X))
+    network = reader(net).network(len(X))
     names = [name for name, _ in network.module.named_parameters()]
     inputs = network.inputs(X)
     jacobians = Jacobians(network.module, names, network.loss.logits, inputs)
@@ -527,39 +519,15 @@ def test_damping_is_the_weight_decay_or_some_of_the_mean_curvature():
     Lambda = network.loss.hessian(network.module(inputs))
     trace = torch.einsum("ncp,ncd,ndp->", J, Lambda, J)
     assert free.damping_ == pytest.approx(1e-3 * float(trace) / len(X) / J.shape[2])
-    decayed = initialized(
-        NeuralNetClassifier,
-        net.module_,
-        nn.CrossEntropyLoss,
-        optimizer=torch.optim.Adam,
-        weight_decay=0.3,
-    )
+    decayed = fitted_net(net.module_, optimizer=torch.optim.Adam, weight_decay=0.3)
     assert GLSScorer(FrozenEstimator(decayed)).fit(X, y).damping_ == 0.3
-    grouped = initialized(
-        NeuralNetClassifier,
+    grouped = fitted_net(
         net.module_,
-        nn.CrossEntropyLoss,
         weight_decay=0.3,
         optimizer__param_groups=[("*.bias", {"weight_decay": 0.0})],
     )
     by_name = GLSScorer(FrozenEstimator(grouped)).fit(X, y).damping_
     assert by_name == {"3.weight": 0.3, "3.bias": 0.0}
-
-
-def weighted_net(weight=None, smoothing=0.0):
-    return NeuralNetClassifier(
-        nn.Linear(4, 3, dtype=torch.float64),
-        criterion=nn.CrossEntropyLoss,
-        criterion__weight=weight,
-        criterion__label_smoothing=smoothing,
-        optimizer__weight_decay=0.05,
-        optimizer__momentum=0.9,
-        lr=0.5,
-        max_epochs=600,
-        batch_size=-1,
-        train_split=None,
-        verbose=0,
-    )
 
 
 def test_class_weights_and_sample_weights_are_those_of_the_linear_model(iris):
@@ -571,7 +539,7 @@ def test_class_weights_and_sample_weights_are_those_of_the_linear_model(iris):
         C=1 / (0.05 * both.sum()), fit_intercept=False, tol=1e-12, max_iter=10_000
     )
     expected = GLSScorer(linear).fit(with_constant(X), y, sample_weight=both)
-    found = GLSScorer(weighted_net(weight), random_state=0)
+    found = GLSScorer(weighted_net(criterion__weight=weight), random_state=0)
     found.fit(X, y, sample_weight=sample_weight)
     assert_allclose(found.scores_, expected.scores_, rtol=1e-4)
     # The same model, fitted already.
@@ -583,7 +551,8 @@ def test_class_weights_and_sample_weights_are_those_of_the_linear_model(iris):
 
 def test_smoothed_labels_pull_less(iris):
     X, y = iris
-    net = GLSScorer(weighted_net(smoothing=0.2), random_state=0).fit(X, y)
+    smoothed = weighted_net(criterion__label_smoothing=0.2)
+    net = GLSScorer(smoothed, random_state=0).fit(X, y)
     i, total = 10, 0.0
     module = net.estimator_.module_
     labels = torch.nn.functional.one_hot(torch.from_numpy(y)).double()
@@ -677,9 +646,9 @@ def test_nothing_of_the_training_records_jacobians_is_kept():
         scorer = GLSScorer(
             FrozenEstimator(net), layers="all", damping=0.1, solver=solver, n_sketches=8
         ).fit(X, y)
-        size = scorer._model.jacobians.size
+        size = scorer._sensitivities.jacobians.size
         # The net, the rows, and one preconditioner or root.
-        assert len(pickle.dumps(scorer._model)) < 8 * size * (size / 4 + 20)
+        assert len(pickle.dumps(scorer._sensitivities)) < 8 * size * (size / 4 + 20)
 
 
 @pytest.mark.parametrize("solver", ["direct", "cg"])
@@ -689,7 +658,7 @@ def test_a_network_that_is_certain_of_everything_gives_no_score(solver):
     layer = nn.Linear(5, 3).double()
     with torch.no_grad():
         layer.weight *= 1e6
-    net = initialized(NeuralNetClassifier, layer, nn.CrossEntropyLoss)
+    net = fitted_net(layer)
     with pytest.warns(ConvergenceWarning, match="30 of 30 records have no score"):
         scorer = GLSScorer(FrozenEstimator(net), solver=solver).fit(X, y)
     assert np.isnan(scorer.scores_).all()
@@ -722,16 +691,16 @@ def test_scaling_by_other_records_is_refused(n_records):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(30, 5))[:n_records], np.arange(30)[:n_records] % 3
     module = Scaled().double()
-    net = initialized(NeuralNetClassifier, module, nn.CrossEntropyLoss)
+    net = fitted_net(module)
     for order in range(3):
-        with pytest.raises(ValueError, match="wants outputs of its own"):
+        with pytest.raises(ValueError, match="must not depend on the other records"):
             GLSScorer(FrozenEstimator(net)).fit(np.roll(X, order, axis=0), y)
 
 
 def test_several_outputs_are_refused():
     net, X, y = problem("volumes")
     net.module_.register_forward_hook(lambda module, x, out: (out, out))
-    with pytest.raises(TypeError, match="returns a tuple; it wants one tensor"):
+    with pytest.raises(TypeError, match="single tensor, but it returns a tuple"):
         GLSScorer(FrozenEstimator(net)).fit(X, y)
 
 

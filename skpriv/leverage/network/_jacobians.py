@@ -1,4 +1,4 @@
-"""Each record's Jacobian in chosen parameters of a module, layer by layer."""
+"""The Jacobian of each record in chosen parameters of a module, layer by layer."""
 
 import warnings
 from contextlib import contextmanager
@@ -9,11 +9,7 @@ import torch
 from torch import nn
 from torch.func import functional_call, jacrev, vmap
 
-from skpriv.leverage._network._blocks import (
-    DenseBlock,
-    FactoredBlock,
-    LookupBlock,
-)
+from skpriv.leverage.network._blocks import DenseBlock, FactoredBlock, LookupBlock
 
 _CONVOLUTIONS = {
     nn.Conv1d: nn.functional.conv1d,
@@ -25,31 +21,35 @@ _RUNNING = RLock()
 
 
 class Jacobians:
-    """Jacobians of a module's logits in chosen parameters.
+    """Jacobians of a module's logits with respect to chosen parameters.
 
-    Linear, convolutional and embedding layers are seen at work, by hooks: what goes in
-    and, by one backward pass a logit, how the logits answer to what comes out. What is
-    left (norms, weights used outside a layer) is differentiated record by record.
+    Linear, convolutional and embedding layers are observed by hooks: their inputs and,
+    by one backward pass per logit, the derivatives of the logits with respect to their
+    outputs. All other parameters (of norms, or weights that are used outside of a
+    layer) are differentiated record by record.
 
-    Neither is believed: one more backward pass, from random values, tells whether the
-    blocks of a batch have the gradient that autograd finds. A layer whose blocks have
-    not is differentiated record by record.
+    Both are verified: one more backward pass, from random values, tells whether the
+    blocks of a batch have the gradient that autograd finds. A layer whose blocks do
+    not is differentiated record by record from then on.
 
-    The parameters form one vector, layer by layer; `flatten` and `unflatten` say how.
+    The parameters form one vector, layer by layer; `flatten` and `unflatten` convert
+    between this vector and tensors by parameter name.
 
     Parameters
     ----------
     module : torch.nn.Module
-        In evaluation mode, without gradients of its own.
+        In evaluation mode, with parameters that require no gradients.
     names : sequence of str
         The chosen parameters.
     logits_of : callable
-        Takes the module's outputs to logits of shape (n_records, n_logits).
+        Maps the outputs of the module to logits of shape (n_records, n_logits).
     example : Tensor
-        Inputs of a record or more.
+        Inputs of one or more records.
 
     Attributes
     ----------
+    names : tuple of str
+        The chosen parameters, as given.
     layers : list
         The layers that have the parameters, in the order of the vector.
     size : int
@@ -59,11 +59,12 @@ class Jacobians:
 
     def __init__(self, module, names, logits_of, example):
         self.module = module
+        self.names = tuple(names)
         self._logits_of = logits_of
         self.layers, rest = _split_layers(module, names)
-        self._watched = set(range(len(self.layers)))
+        self._observed = set(range(len(self.layers)))
         if rest:
-            self.layers.append(Others(module, rest))
+            self.layers.append(OtherParameters(module, rest))
         self.n_logits = logits_of(module(example[:1])).shape[1]
         self._slices, self.size = [], 0
         for layer in self.layers:
@@ -71,7 +72,7 @@ class Jacobians:
             self.size += layer.size
 
     def blocks(self, inputs):
-        """Return the logits of some records, and their Jacobians.
+        """Return the logits of records, and their Jacobians.
 
         Parameters
         ----------
@@ -81,73 +82,59 @@ class Jacobians:
         -------
         logits : Tensor of shape (n_records, n_logits)
         blocks : list of (slice, block)
-            The parameters of each layer in the vector of all, and the Jacobian in them.
+            For each layer, the slice of its parameters in the vector of all, and the
+            Jacobian with respect to them.
         """
-        logits, found, check = self._watch(inputs)
+        leaves = self.leaves()
+        logits, calls = self._run(inputs, leaves)
+        check = _GradientCheck(logits, leaves)
+        found = _blocks_of_calls(logits, calls)
         blocks = []
         for index, layer in enumerate(self.layers):
             block = found.get(index)
-            if block is None or not check(layer, block):
-                # What failed once is not tried again.
-                self._watched.discard(index)
-                block = self._by_record(layer, inputs, check)
+            if block is None or not check.confirms(layer, block):
+                # A layer that failed once is not tried again.
+                self._observed.discard(index)
+                block = self._record_by_record(layer, inputs, check)
             blocks.append(block)
         return logits.detach(), list(zip(self._slices, blocks, strict=True))
 
-    def _watch(self, inputs):
-        """Run the module once, and look at its layers at work.
-
-        Returns
-        -------
-        logits : Tensor of shape (n_records, n_logits)
-        found : dict of int to block
-            The Jacobians of the layers that are watched, by number.
-        check : callable
-            Tells of a layer and a block whether its gradient is the true one.
-        """
-        watched = sorted(self._watched)
-        calls = [_Calls(self.layers[index], len(inputs)) for index in watched]
+    def leaves(self):
+        """Return copies of the parameters that autograd can differentiate in."""
         parameters = dict(self.module.named_parameters())
-        leaves = {
+        return {
             name: parameters[name].detach().clone().requires_grad_()
             for layer in self.layers
             for name in layer.names
         }
-        # Hooks hang on the module, which another thread may run at the same time.
-        with _RUNNING, _hooked(calls), torch.enable_grad():
-            logits = self._logits_of(functional_call(self.module, leaves, (inputs,)))
-        generator = torch.Generator().manual_seed(0)
-        U = torch.randn(logits.shape, generator=generator, dtype=logits.dtype)
-        U = U.to(logits.device)
-        gradient = dict.fromkeys(leaves)
-        if logits.requires_grad:
-            values = _gradients((logits * U).sum(), list(leaves.values()))
-            gradient = dict(zip(leaves, values, strict=True))
 
-        def check(layer, block):
-            tensors = {name: gradient[name] for name in layer.names}
-            if any(value is None for value in tensors.values()):
-                return False
-            true = layer.flatten(tensors)
-            error = torch.linalg.vector_norm(block.backward(U[:, :, None])[:, 0] - true)
-            return bool(error <= _AGREEMENT * torch.linalg.vector_norm(true))
+    def _run(self, inputs, leaves):
+        """Run the module once, and observe its layers.
 
-        outputs = [out for own in calls for out in own.outputs]
-        derivatives = _derivatives(logits, outputs)
-        found = {}
-        for index, own in zip(watched, calls, strict=True):
-            parts = [(x, next(derivatives)) for x in own.places]
-            if parts and own.by_record:
-                found[index] = self.layers[index].block(parts)
-        return logits, found, check
+        Returns
+        -------
+        logits : Tensor of shape (n_records, n_logits)
+        calls : dict of int to _Calls
+            The calls of each layer that is observed, by its position in the list.
+        """
+        calls = {
+            index: _Calls(self.layers[index], len(inputs))
+            for index in sorted(self._observed)
+        }
+        # Hooks belong to the module, which another thread may run at the same time.
+        with _RUNNING, _hooked(calls.values()), torch.enable_grad():
+            outputs = functional_call(self.module, leaves, (inputs,))
+            return self._logits_of(outputs), calls
 
-    def _by_record(self, layer, inputs, check):
-        """Differentiate the logits in a layer's parameters record by record."""
-        others = Others(self.module, layer.names)
+    def _record_by_record(self, layer, inputs, check):
+        """Differentiate the logits in the parameters of a layer record by record."""
+        others = OtherParameters(self.module, layer.names)
         order = layer.flatten(others.unflatten(torch.arange(others.size)))
         rows = others.rows_together(inputs, self._logits_of)
-        if rows is not None and check(layer, DenseBlock(rows[:, :, order])):
-            return DenseBlock(rows[:, :, order])
+        if rows is not None:
+            block = DenseBlock(rows[:, :, order])
+            if check.confirms(layer, block):
+                return block
         return DenseBlock(others.rows_one_by_one(inputs, self._logits_of)[:, :, order])
 
     def flatten(self, tensors):
@@ -156,7 +143,7 @@ class Jacobians:
         Parameters
         ----------
         tensors : dict of str to Tensor
-            Each of the parameter's shape.
+            Each with the shape of the parameter.
 
         Returns
         -------
@@ -165,29 +152,62 @@ class Jacobians:
         return torch.cat([layer.flatten(tensors) for layer in self.layers])
 
     def unflatten(self, vector):
-        """Return the tensors, by parameter name, that `flatten` took."""
+        """Return the tensors by parameter name: the inverse of `flatten`."""
         tensors = {}
         for layer, own in zip(self.layers, self._slices, strict=True):
             tensors.update(layer.unflatten(vector[own]))
         return tensors
 
 
+class _GradientCheck:
+    """The gradient of a random combination of the logits, as autograd finds it."""
+
+    def __init__(self, logits, leaves):
+        generator = torch.Generator().manual_seed(0)
+        U = torch.randn(logits.shape, generator=generator, dtype=logits.dtype)
+        self._U = U.to(logits.device)
+        self._gradient = None
+        if logits.requires_grad:
+            values = _gradients((logits * self._U).sum(), list(leaves.values()))
+            self._gradient = dict(zip(leaves, values, strict=True))
+
+    def confirms(self, layer, block):
+        """Tell whether a block has the gradient with respect to a layer's parameters.
+
+        Parameters
+        ----------
+        layer : layer
+        block : block
+            The Jacobian with respect to the parameters of `layer`.
+
+        Returns
+        -------
+        confirmed : bool
+        """
+        if self._gradient is None:
+            return False
+        true = layer.flatten(self._gradient)
+        found = block.backward(self._U[:, :, None])[:, 0]
+        error = torch.linalg.vector_norm(found - true)
+        return bool(error <= _AGREEMENT * torch.linalg.vector_norm(true))
+
+
 class _NotByRecordError(Exception):
-    """A layer's inputs do not come record by record."""
+    """The inputs of a layer are not arranged by record."""
 
 
 class _Calls:
-    """What went in and out of a layer, call by call."""
+    """The inputs and outputs of a layer in each of its calls."""
 
     def __init__(self, layer, n_records):
         self.layer = layer
         self.n_records = n_records
-        self.places, self.outputs = [], []
+        self.positions, self.outputs = [], []
         self.by_record = True
 
     def hook(self, module, arguments, out):
         try:
-            places = self.layer.places(arguments[0], self.n_records)
+            positions = self.layer.positions(arguments[0], self.n_records)
             _by_record(out, self.n_records, 1)
         except _NotByRecordError:
             self.by_record = False
@@ -195,9 +215,9 @@ class _Calls:
             return None
         if not out.requires_grad:
             out.requires_grad_()
-        self.places.append(places)
+        self.positions.append(positions)
         self.outputs.append(out)
-        # A copy goes on, in which later layers may write.
+        # Later layers get a copy, since they may write to it in place.
         return out.clone()
 
 
@@ -211,8 +231,20 @@ def _hooked(calls):
             handle.remove()
 
 
+def _blocks_of_calls(logits, calls):
+    """Return the Jacobians of observed layers, by their position in the list."""
+    outputs = [out for own in calls.values() for out in own.outputs]
+    derivatives = _derivatives(logits, outputs)
+    blocks = {}
+    for index, own in calls.items():
+        parts = [(x, next(derivatives)) for x in own.positions]
+        if parts and own.by_record:
+            blocks[index] = own.layer.block(parts)
+    return blocks
+
+
 def _by_record(x, n_records, n_last):
-    """Arrange what a layer saw as (n_records, n_places, n_last)."""
+    """Arrange a tensor of a layer as (n_records, n_positions, n_last)."""
     if x.numel() % (n_records * n_last):
         raise _NotByRecordError
     return x.reshape(n_records, -1, n_last)
@@ -223,7 +255,7 @@ def _gradients(total, inputs):
 
 
 def _derivatives(logits, outputs):
-    """Yield the derivative of all logits in each output of a layer."""
+    """Yield the derivatives of all logits with respect to each output of a layer."""
     if not outputs:
         return
     gradients = [
@@ -234,7 +266,7 @@ def _derivatives(logits, outputs):
 
 
 def _split_layers(module, names):
-    """Return the layers that can be watched, and the names of other parameters."""
+    """Return the layers that can be observed, and the names of other parameters."""
     names, layers = set(names), []
     for prefix, layer in module.named_modules():
         own = [
@@ -243,14 +275,14 @@ def _split_layers(module, names):
             if f"{prefix}.{name}".lstrip(".") in names
             and getattr(layer, name, None) is not None
         ]
-        kind = _kind_of(layer)
+        kind = _observed_kind(layer)
         if own and kind is not None:
             layers.append(kind(prefix, layer, own))
     seen = {name for layer in layers for name in layer.names}
     return layers, [name for name in names if name not in seen]
 
 
-def _kind_of(layer):
+def _observed_kind(layer):
     kind = type(layer)
     if kind is nn.Linear:
         return LinearLayer
@@ -262,15 +294,15 @@ def _kind_of(layer):
 
 
 class LinearLayer:
-    """A fully connected layer: a weight, transposed, above its bias.
+    """A fully connected layer: its weight, transposed, above its bias.
 
     Parameters
     ----------
     prefix : str
-        Its name in the module.
+        The name of the layer in the whole module.
     module : torch.nn.Linear
     own : list of {"weight", "bias"}
-        Which of its parameters are chosen.
+        Which parameters of the layer are chosen.
     """
 
     def __init__(self, prefix, module, own):
@@ -279,22 +311,22 @@ class LinearLayer:
         self.names = [f"{prefix}.{name}".lstrip(".") for name in own]
         self.size = sum(getattr(module, name).numel() for name in own)
 
-    def places(self, x, n_records):
-        """Return what the weight multiplies, of shape (n_records, n_places, n_in)."""
+    def positions(self, x, n_records):
+        """Return what the weight multiplies, (n_records, n_positions, n_in)."""
         return self._with_constant(_by_record(x.detach(), n_records, x.shape[-1]))
 
-    def _with_constant(self, places):
+    def _with_constant(self, positions):
         if "weight" not in self._own:
-            places = places[:, :, :0]
+            positions = positions[:, :, :0]
         if "bias" in self._own:
-            one = places.new_ones(places.shape[0], places.shape[1], 1)
-            return torch.cat([places, one], dim=2)
-        return places.clone()
+            one = positions.new_ones(positions.shape[0], positions.shape[1], 1)
+            return torch.cat([positions, one], dim=2)
+        return positions.clone()
 
     def block(self, parts):
-        """Return the Jacobian, from inputs and derivatives of each call."""
-        inputs = torch.cat([places for places, _ in parts], dim=1)
-        outputs = [self._outputs(d, len(places)) for places, d in parts]
+        """Return the Jacobian, from the inputs and derivatives of each call."""
+        inputs = torch.cat([x for x, _ in parts], dim=1)
+        outputs = [self._outputs(d, len(x)) for x, d in parts]
         return FactoredBlock(inputs, torch.cat(outputs, dim=2))
 
     def _outputs(self, derivative, n_records):
@@ -307,15 +339,15 @@ class LinearLayer:
         return derivative
 
     def flatten(self, tensors):
-        """Arrange a tensor of each parameter in a vector."""
+        """Arrange the tensors of the parameters in a vector."""
         values = [tensors[name] for name in self.names]
-        # The inputs' axes first: a weight becomes a matrix, and a bias one more row.
+        # With the axes of the inputs first, the bias is one more row of the weight.
         return torch.cat(
             [v.flatten(1).T if v.dim() > 1 else v[None] for v in values]
         ).flatten()
 
     def unflatten(self, vector):
-        """Return the tensors that `flatten` took."""
+        """Return the tensors by parameter name: the inverse of `flatten`."""
         tensors = {}
         if "weight" in self._own:
             weight = self.module.weight
@@ -329,16 +361,16 @@ class LinearLayer:
 
 
 class ConvolutionalLayer(LinearLayer):
-    """A convolution: at each place it multiplies the patch around it by its weight."""
+    """A convolution: it multiplies the patch at each position by its weight."""
 
-    def places(self, x, n_records):
-        """Return what the weight multiplies, of shape (n_records, n_places, n_in)."""
+    def positions(self, x, n_records):
+        """Return what the weight multiplies, (n_records, n_positions, n_in)."""
         module = self.module
         spatial = module.weight.dim() - 2
         if x.dim() != spatial + 2:
             raise _NotByRecordError
         size = prod(module.weight.shape[1:])
-        # Convolving with one kernel an element of the patch reads the patches out.
+        # One kernel per element of the patch: the convolution extracts the patches.
         kernels = torch.eye(size, dtype=x.dtype, device=x.device)
         patches = _CONVOLUTIONS[type(module)](
             x.detach(),
@@ -354,20 +386,20 @@ class ConvolutionalLayer(LinearLayer):
 
 
 class EmbeddingLayer:
-    """A table of vectors, looked up by token."""
+    """A table of vectors that are looked up by token."""
 
     def __init__(self, prefix, module, own):
         self.module = module
         self.names = [f"{prefix}.{name}".lstrip(".") for name in own]
         self.size = module.weight.numel()
 
-    def places(self, x, n_records):
-        """Return the tokens of each record, of shape (n_records, n_places)."""
+    def positions(self, x, n_records):
+        """Return the tokens of each record, of shape (n_records, n_positions)."""
         return _by_record(x, n_records, 1)[:, :, 0]
 
     def block(self, parts):
-        """Return the Jacobian, from tokens and derivatives of each call."""
-        tokens = torch.cat([places for places, _ in parts], dim=1)
+        """Return the Jacobian, from the tokens and derivatives of each call."""
+        tokens = torch.cat([x for x, _ in parts], dim=1)
         outputs = torch.cat(
             [
                 d.reshape(len(d), len(tokens), -1, d.shape[-1]).transpose(0, 1)
@@ -381,21 +413,21 @@ class EmbeddingLayer:
         return LookupBlock(tokens, outputs, self.module.num_embeddings)
 
     def flatten(self, tensors):
-        """Arrange a tensor of each parameter in a vector."""
+        """Arrange the tensors of the parameters in a vector."""
         return tensors[self.names[0]].flatten()
 
     def unflatten(self, vector):
-        """Return the tensors that `flatten` took."""
+        """Return the tensors by parameter name: the inverse of `flatten`."""
         return {self.names[0]: vector.reshape(self.module.weight.shape)}
 
 
-class Others:
-    """Parameters of any use: differentiated record by record.
+class OtherParameters:
+    """Parameters that are used in any way, differentiated record by record.
 
     Parameters
     ----------
     module : torch.nn.Module
-        The whole.
+        The whole module.
     names : list of str
     """
 
@@ -407,22 +439,22 @@ class Others:
         self.size = sum(value.numel() for value in self._parameters.values())
 
     def rows_together(self, inputs, logits_of):
-        """Return all records' rows, (n_records, n_logits, size), by mapping.
+        """Return the rows of all records, (n_records, n_logits, size), by `vmap`.
 
-        None if the module has an operation that cannot be mapped over records, as
-        recurrent layers have.
+        None if `vmap` does not support an operation of the module, such as those of
+        recurrent layers.
         """
         jacobian = vmap(jacrev(self._logits(logits_of)), in_dims=(None, 0))
         try:
             with warnings.catch_warnings():
-                # Some operations are mapped one by one, which is slower and right.
+                # Some operations are mapped one by one, which is slower but correct.
                 warnings.filterwarnings("ignore", "There is a performance drop")
                 return self._rows(jacobian(self._parameters, inputs))
         except RuntimeError:
             return None
 
     def rows_one_by_one(self, inputs, logits_of):
-        """Return the same, record after record."""
+        """Return the same as `rows_together`, one record after another."""
         jacobian = jacrev(self._logits(logits_of))
         each = [self._rows(jacobian(self._parameters, x), 1) for x in inputs]
         return torch.stack(each)
@@ -439,11 +471,11 @@ class Others:
         return torch.cat(parts, -1).detach()
 
     def flatten(self, tensors):
-        """Arrange a tensor of each parameter in a vector."""
+        """Arrange the tensors of the parameters in a vector."""
         return torch.cat([tensors[name].flatten() for name in self.names])
 
     def unflatten(self, vector):
-        """Return the tensors that `flatten` took."""
+        """Return the tensors by parameter name: the inverse of `flatten`."""
         sizes = [self._parameters[name].numel() for name in self.names]
         parts = vector.split(sizes)
         return {

@@ -1,9 +1,10 @@
-"""How much memory may be used, and how many records that is."""
+"""How many records or columns are processed at once, by the free memory."""
 
 import os
 
 import torch
 from sklearn import get_config
+from sklearn.utils import gen_batches
 
 _LARGEST_CHUNK = 2**28
 
@@ -23,12 +24,12 @@ def free_bytes(device):
         return torch.cuda.mem_get_info(device)[0]
     try:
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):  # not on every system
+    except (AttributeError, OSError, ValueError):  # not available on every system
         return get_config()["working_memory"] * 2**20
 
 
 def items_in_chunk(bytes_per_item, device):
-    """Return how many items a chunk of bounded memory holds, at least one.
+    """Return the number of items in a chunk of bounded memory, at least one.
 
     Parameters
     ----------
@@ -41,3 +42,21 @@ def items_in_chunk(bytes_per_item, device):
     """
     chunk = min(_LARGEST_CHUNK, free_bytes(device) // 8)
     return max(1, int(chunk // max(bytes_per_item, 1)))
+
+
+def column_batches(n_columns, bytes_per_column, device):
+    """Return slices of the columns of a matrix, such that each fits into a chunk.
+
+    Parameters
+    ----------
+    n_columns : int
+    bytes_per_column : int
+        Memory that the processing of one column takes.
+    device : torch.device
+
+    Returns
+    -------
+    batches : list of slice
+    """
+    width = max(8, items_in_chunk(bytes_per_column, device))
+    return list(gen_batches(n_columns, width))

@@ -5,7 +5,7 @@ torch = pytest.importorskip("torch")
 
 from torch.func import jacrev, vmap  # noqa: E402
 
-from skpriv.leverage._network._criteria import (  # noqa: E402
+from skpriv.leverage.network._losses import (  # noqa: E402
     LogisticLoss,
     SoftmaxLoss,
     SquaredLoss,

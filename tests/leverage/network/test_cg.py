@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 torch = pytest.importorskip("torch")
 
-from skpriv.leverage._network._solvers import (  # noqa: E402
+from skpriv.leverage.network._cg import (  # noqa: E402
     NystromPreconditioner,
     conjugate_gradients,
     nystrom,

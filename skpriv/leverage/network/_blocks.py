@@ -1,9 +1,9 @@
-"""A Jacobian in the parameters of one layer, and its products with many vectors.
+"""The Jacobian in the parameters of one layer, and its products with many vectors.
 
-The Jacobian of a record's logits has one row a logit. Each block holds it for a batch
-of records, in the form that makes products cheap. `forward` takes vectors of
-parameters, as columns, to their change of the logits; `backward` is its transpose,
-summed over records.
+The Jacobian of a record's logits has one row per logit. A block holds the Jacobians of
+a batch of records, in the form that makes products cheap. `forward` maps parameter
+vectors, given as columns, to the changes of the logits that they cause; `backward` is
+the transpose, summed over the records.
 """
 
 from dataclasses import dataclass, replace
@@ -11,17 +11,21 @@ from dataclasses import dataclass, replace
 import torch
 
 
-class _BlockOfPlaces:
-    """What layers that work at one place or several have in common: ``outputs``."""
+class _PositionwiseBlock:
+    """Common part of layers that act at one or several positions of a record.
+
+    Subclasses have the attribute ``outputs``, the derivatives of the logits with
+    respect to the outputs of the layer.
+    """
 
     @property
     def shape(self):
-        """Number of records, and of rows of each."""
+        """Number of records, and number of rows per record."""
         return self.outputs.shape[:2]
 
     @property
     def width(self):
-        """How many numbers a product holds for each of its columns."""
+        """Number of values that a product holds per column."""
         return self.outputs[:, 0].numel()
 
     def weigh(self, roots):
@@ -29,63 +33,74 @@ class _BlockOfPlaces:
         outputs = torch.einsum("nmr,nmlo->nrlo", roots, self.outputs)
         return replace(self, outputs=outputs)
 
-    def _moved(self, U):
-        """Rows U, (n_records, n_rows, n_columns), back at the layer's outputs."""
-        n, n_rows, places, size = self.outputs.shape
-        moved = self.outputs.reshape(n, n_rows, places * size).mT @ U
-        return moved.reshape(n * places, size * U.shape[2])
+    def _to_outputs(self, U):
+        """Map U, (n_records, n_rows, n_columns), back to the outputs of the layer."""
+        n, n_rows, n_positions, size = self.outputs.shape
+        change = self.outputs.reshape(n, n_rows, n_positions * size).mT @ U
+        return change.reshape(n * n_positions, size * U.shape[2])
 
-    def _rows(self, moved, n_columns):
-        """Rows that follow when the layer's outputs move, the reverse of `_moved`."""
-        n, n_rows, places, size = self.outputs.shape
-        moved = moved.reshape(n, places * size, n_columns)
-        return self.outputs.reshape(n, n_rows, places * size) @ moved
+    def _to_rows(self, change, n_columns):
+        """Map changes of the outputs of the layer to rows: the transpose of the above.
+
+        Parameters
+        ----------
+        change : Tensor of shape (n_records * n_positions, n_outputs * n_columns)
+        n_columns : int
+
+        Returns
+        -------
+        rows : Tensor of shape (n_records, n_rows, n_columns)
+        """
+        n, n_rows, n_positions, size = self.outputs.shape
+        change = change.reshape(n, n_positions * size, n_columns)
+        return self.outputs.reshape(n, n_rows, n_positions * size) @ change
 
 
 @dataclass(frozen=True)
-class FactoredBlock(_BlockOfPlaces):
-    """A layer that multiplies its inputs by a matrix, at one place or several.
+class FactoredBlock(_PositionwiseBlock):
+    """A layer that multiplies its inputs by a matrix, at one or several positions.
 
     Row r of record n is ``sum_l inputs[n, l, :, None] * outputs[n, r, l, None, :]``.
-    Its two factors are all that products need: two matrix products each.
+    Products need only the two factors: two matrix products each.
 
     Attributes
     ----------
-    inputs : Tensor of shape (n_records, n_places, n_inputs)
-    outputs : Tensor of shape (n_records, n_rows, n_places, n_outputs)
-        Derivatives of the logits in the layer's outputs.
+    inputs : Tensor of shape (n_records, n_positions, n_inputs)
+    outputs : Tensor of shape (n_records, n_rows, n_positions, n_outputs)
+        Derivatives of the logits with respect to the outputs of the layer.
     """
 
     inputs: torch.Tensor
     outputs: torch.Tensor
 
     def forward(self, V):
-        n, places, size = self.inputs.shape
-        inputs = self.inputs.reshape(n * places, size)
+        n, n_positions, size = self.inputs.shape
+        inputs = self.inputs.reshape(n * n_positions, size)
         n_columns = V.shape[1]
         V = V.reshape(size, self.outputs.shape[3] * n_columns)
-        return self._rows(inputs @ V, n_columns)
+        return self._to_rows(inputs @ V, n_columns)
 
     def backward(self, U):
-        n, places, size = self.inputs.shape
-        moved = self.inputs.reshape(n * places, size).mT @ self._moved(U)
-        return moved.reshape(size * self.outputs.shape[3], U.shape[2])
+        n, n_positions, size = self.inputs.shape
+        inputs = self.inputs.reshape(n * n_positions, size)
+        change = inputs.mT @ self._to_outputs(U)
+        return change.reshape(size * self.outputs.shape[3], U.shape[2])
 
     def rows(self):
         """Return the Jacobian itself, of shape (n_records, n_rows, size)."""
         return (self.inputs.mT.unsqueeze(1) @ self.outputs).flatten(2)
 
     def cheapest(self):
-        """Return the form with the fewest operations a product."""
-        _, places, size = self.inputs.shape
+        """Return the form with the fewest operations per product."""
+        _, n_positions, size = self.inputs.shape
         n_rows = self.outputs.shape[1]
-        if n_rows * size <= places * (size + n_rows):
+        if n_rows * size <= n_positions * (size + n_rows):
             return DenseBlock(self.rows())
         return self
 
     @property
     def operations(self):
-        """How many multiplications `forward` makes for each of its columns."""
+        """Number of multiplications that `forward` makes per column."""
         return self.width * (self.inputs.shape[2] + self.outputs.shape[1])
 
     @property
@@ -94,14 +109,14 @@ class FactoredBlock(_BlockOfPlaces):
 
 
 @dataclass(frozen=True)
-class LookupBlock(_BlockOfPlaces):
+class LookupBlock(_PositionwiseBlock):
     """A layer that looks up rows of a table, as an embedding does.
 
     Attributes
     ----------
-    tokens : Tensor of int, of shape (n_records, n_places)
-    outputs : Tensor of shape (n_records, n_rows, n_places, n_outputs)
-        Derivatives of the logits in what was looked up.
+    tokens : Tensor of int, of shape (n_records, n_positions)
+    outputs : Tensor of shape (n_records, n_rows, n_positions, n_outputs)
+        Derivatives of the logits with respect to the rows that were looked up.
     n_tokens : int
         Number of rows of the table.
     """
@@ -113,28 +128,28 @@ class LookupBlock(_BlockOfPlaces):
     def forward(self, V):
         n_columns = V.shape[1]
         V = V.reshape(self.n_tokens, self.outputs.shape[3] * n_columns)
-        return self._rows(V[self.tokens], n_columns)
+        return self._to_rows(V[self.tokens], n_columns)
 
     def backward(self, U):
         size = self.outputs.shape[3]
         table = U.new_zeros(self.n_tokens, size * U.shape[2])
-        table.index_add_(0, self.tokens.flatten(), self._moved(U))
+        table.index_add_(0, self.tokens.flatten(), self._to_outputs(U))
         return table.reshape(self.n_tokens * size, U.shape[2])
 
     def rows(self):
         """Return the Jacobian itself, of shape (n_records, n_rows, size)."""
-        n, n_rows, places, size = self.outputs.shape
+        n, n_rows, n_positions, size = self.outputs.shape
         tables = self.outputs.new_zeros(n, n_rows, self.n_tokens, size)
-        index = self.tokens[:, None, :, None].expand(n, n_rows, places, size)
+        index = self.tokens[:, None, :, None].expand(n, n_rows, n_positions, size)
         return tables.scatter_add_(2, index, self.outputs).flatten(2)
 
     def cheapest(self):
-        """Return the form with the fewest operations a product."""
+        """Return the form with the fewest operations per product."""
         return self
 
     @property
     def operations(self):
-        """How many multiplications `forward` makes for each of its columns."""
+        """Number of multiplications that `forward` makes per column."""
         return self.outputs.numel()
 
     @property
@@ -168,22 +183,22 @@ class DenseBlock:
         return DenseBlock(roots.mT @ self.jacobian)
 
     def cheapest(self):
-        """Return the form with the fewest operations a product."""
+        """Return the form with the fewest operations per product."""
         return self
 
     @property
     def shape(self):
-        """Number of records, and of rows of each."""
+        """Number of records, and number of rows per record."""
         return self.jacobian.shape[:2]
 
     @property
     def width(self):
-        """How many numbers a product holds for each of its columns."""
+        """Number of values that a product holds per column."""
         return self.jacobian[:, :, 0].numel()
 
     @property
     def operations(self):
-        """How many multiplications `forward` makes for each of its columns."""
+        """Number of multiplications that `forward` makes per column."""
         return self.jacobian.numel()
 
     @property
@@ -192,12 +207,12 @@ class DenseBlock:
 
 
 def forward(blocks, V):
-    """Return the change of each record's rows along the columns of V.
+    """Return the changes of each record's rows along the columns of V.
 
     Parameters
     ----------
     blocks : list of (slice, block)
-        The layers, and the parameters that are theirs.
+        The layers, each with the slice of its parameters in the vector of all.
     V : Tensor of shape (n_parameters, n_columns)
 
     Returns
@@ -208,7 +223,7 @@ def forward(blocks, V):
 
 
 def backward(blocks, U, out):
-    """Add to `out` the transpose of `forward`, applied to U.
+    """Add the transpose of `forward`, applied to U, to `out`.
 
     Parameters
     ----------
@@ -221,5 +236,5 @@ def backward(blocks, U, out):
 
 
 def rows(blocks):
-    """Return each record's Jacobian, of shape (n_records, n_rows, n_parameters)."""
+    """Return the Jacobian of each record, of shape (n_records, n_rows, n_parameters)."""
     return torch.cat([block.rows() for _, block in blocks], dim=2)

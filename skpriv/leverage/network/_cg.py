@@ -1,4 +1,4 @@
-"""Many linear systems with one symmetric operator, known only by its products."""
+"""Conjugate gradients for many systems at once, and a Nyström preconditioner."""
 
 from dataclasses import dataclass, fields
 
@@ -7,21 +7,21 @@ import torch
 
 @dataclass
 class Solution:
-    """What conjugate gradients found, column by column.
+    """The solutions of conjugate gradients, column by column.
 
     Attributes
     ----------
     X : Tensor of shape (size, n_columns)
         The solutions; NaN in columns that have not converged.
     residuals : Tensor of shape (n_columns,)
-        ‖b − H x‖ / ‖b‖ of the last x, computed anew and not by recurrence; NaN if
-        something was not finite.
+        ‖b − H x‖ / ‖b‖ for the last x, computed from scratch and not by recurrence;
+        NaN if a value was not finite.
     n_iter : Tensor of shape (n_columns,), dtype int64
         Number of steps.
     converged : Tensor of shape (n_columns,), dtype bool
-        Whether the residual is at most `tol`, and no negative curvature turned up.
+        Whether the residual is at most `tol`, and no negative curvature was found.
     negative_curvature : Tensor of shape (n_columns,), dtype bool
-        Whether there was a direction d with dᵀH d < 0, so that H is indefinite.
+        Whether a direction d with dᵀH d < 0 was found, so that H is indefinite.
     """
 
     X: torch.Tensor
@@ -33,16 +33,16 @@ class Solution:
 
 @dataclass
 class _Columns:
-    """Columns that are still being solved; the last axis of each tensor is theirs."""
+    """The columns that are not solved yet; they are the last axis of each tensor."""
 
     index: torch.Tensor
     B: torch.Tensor
     X: torch.Tensor
     R: torch.Tensor  # the residuals, by recurrence
     P: torch.Tensor  # the directions
-    energy: torch.Tensor  # rᵀ P⁻¹ r of the residual that the direction was made of
-    verified: torch.Tensor  # size of the residual when it was last computed anew
-    due: torch.Tensor  # whether the next product is to compute it anew
+    energy: torch.Tensor  # rᵀ P⁻¹ r of the residual that gave the direction
+    verified: torch.Tensor  # norm of the residual last computed from scratch
+    due: torch.Tensor  # whether the next product computes it from scratch
     n_iter: torch.Tensor
     negative: torch.Tensor
 
@@ -53,10 +53,10 @@ class _Columns:
 def conjugate_gradients(product, B, *, precondition=None, tol=1e-6, max_iter=1000):
     """Solve H X = B for all columns of B at once.
 
-    Each column has its own steps, residual and end. Those that are done leave the
-    block, so that products shrink. A column converges only by a residual computed
-    anew: where the recurrence has drifted away from it, the column starts again from
-    where it is, until that no longer helps.
+    Each column has its own step sizes, residual and end. Finished columns leave the
+    block, so that products shrink. A column converges only by a residual that was
+    computed from scratch: if the recurrence has drifted away from it, the column
+    restarts from its current solution, until a restart no longer helps.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def conjugate_gradients(product, B, *, precondition=None, tol=1e-6, max_iter=100
     tol : float, default=1e-6
         Relative residual ‖b − H x‖ / ‖b‖ to reach.
     max_iter : int, default=1000
-        Largest number of steps of a column.
+        Largest number of steps per column.
 
     Returns
     -------
@@ -79,10 +79,10 @@ def conjugate_gradients(product, B, *, precondition=None, tol=1e-6, max_iter=100
     -----
     H may be singular if B lies in its range; without `precondition` X does so too.
 
-    An indefinite H shows wherever it matters: while all directions have positive
-    curvature, the residual's components along eigenvectors of negative eigenvalues
-    grow with every step, so that none that is larger than the residual asked for
-    passes unseen.
+    An indefinite H is detected whenever it matters: as long as all directions have
+    positive curvature, the components of the residual along eigenvectors with negative
+    eigenvalues grow with every step, so that a column in which they are larger than
+    `tol` does not converge before they are detected.
     """
     precondition = precondition or (lambda R: R)
     units, scale = _unit_columns(B)
@@ -100,14 +100,14 @@ def conjugate_gradients(product, B, *, precondition=None, tol=1e-6, max_iter=100
         V = torch.where(due, columns.X, columns.P) if due.any() else columns.P
         norm = _step(columns, product(V), norm)
         residuals = torch.linalg.vector_norm(columns.R, dim=0)
-        # To start again has to halve the residual: rounding has the last word.
+        # A restart must halve the residual: below some size it is only rounding.
         improves = (residuals < columns.verified / 2) & (columns.n_iter < max_iter)
         ends = due & ((residuals <= tol) | columns.negative | ~improves)
         columns.verified = torch.where(due, residuals, columns.verified)
         if ends.any():
             _finish(solution, columns.keep(ends), tol)
             columns, residuals = columns.keep(~ends), residuals[~ends]
-        _turn(columns, precondition)
+        _update_directions(columns, precondition)
         columns.due |= ~(residuals > tol) | (columns.n_iter >= max_iter)
     solution.X *= scale
     solution.converged &= solution.X.isfinite().all(dim=0)
@@ -116,7 +116,7 @@ def conjugate_gradients(product, B, *, precondition=None, tol=1e-6, max_iter=100
 
 
 def _unit_columns(B):
-    """Scale columns to unit length, however far from 1; return their lengths too."""
+    """Scale columns of any length to unit length; return their lengths too."""
     largest = B.abs().amax(dim=0)
     units = B / torch.where(largest > 0, largest, 1)
     lengths = torch.linalg.vector_norm(units, dim=0)
@@ -142,7 +142,7 @@ def _start(units, unsolved, precondition):
 
 
 def _norm_estimate(product, like):
-    """A lower bound of ‖H‖, short of it by √size at most for most random vectors."""
+    """Return a lower bound of ‖H‖, which is rarely smaller by more than √size."""
     generator = torch.Generator().manual_seed(0)
     signs = 2 * torch.randint(2, (len(like), 1), generator=generator) - 1
     length = _unit_columns(product(signs.to(like)))[1][0]
@@ -150,16 +150,16 @@ def _norm_estimate(product, like):
 
 
 def _step(columns, HV, norm):
-    """Move along the directions P, and renew the residuals of columns that are due.
+    """Step along the directions P, and recompute the residuals of columns that are due.
 
     Parameters
     ----------
     columns : _Columns
-        Changed in place. Those in whose direction no step is possible become due.
+        Changed in place. Columns become due if no step along P is possible.
     HV : Tensor
         H X for columns that are due, H P for the others.
     norm : Tensor of shape ()
-        Largest curvature seen.
+        Largest curvature found so far.
 
     Returns
     -------
@@ -169,9 +169,9 @@ def _step(columns, HV, norm):
     curvature = (columns.P * HV).sum(dim=0)
     quotient = torch.where(moves, curvature / columns.P.square().sum(dim=0), 0)
     norm = torch.maximum(norm, quotient.abs().nan_to_num(0, 0).amax())
-    # A quotient is known up to the rounding of the product and of the sum. Where H is
-    # singular, directions drift into its kernel: there is no step to take in it, but
-    # a quotient that rounding has left below zero accuses H of nothing.
+    # A quotient is known up to the rounding of the product and of the sum. If H is
+    # singular, directions drift into its kernel, in which no step is possible. A
+    # quotient there may be negative by rounding, although H is not indefinite.
     rounding = torch.finfo(HV.dtype).eps * norm
     step = torch.where(moves & (quotient > rounding), columns.energy / curvature, 0)
     below = quotient < -10 * len(HV) ** 0.5 * rounding
@@ -179,14 +179,14 @@ def _step(columns, HV, norm):
     columns.X += step * columns.P
     columns.R = torch.where(moves, columns.R - step * HV, columns.B - HV)
     columns.n_iter += moves
-    # Without a past, the next direction is that of the residual.
+    # After a restart the next direction is that of the residual.
     columns.energy = torch.where(moves, columns.energy, torch.inf)
     columns.due = moves & ~(step > 0)
     return norm
 
 
-def _turn(columns, precondition):
-    """Choose the next directions, conjugate to all before."""
+def _update_directions(columns, precondition):
+    """Choose the next directions, conjugate to all previous ones."""
     Z = precondition(columns.R)
     energy = (columns.R * Z).sum(dim=0)
     columns.P = Z + energy / columns.energy * columns.P
@@ -203,14 +203,14 @@ def _finish(solution, columns, tol):
 
 @dataclass(frozen=True)
 class NystromPreconditioner:
-    """A positive semi-definite operator, known where it is largest.
+    """The largest eigenvalues of a positive semi-definite operator, to solve with it.
 
     Attributes
     ----------
     U : Tensor of shape (size, rank)
         Orthonormal: approximate eigenvectors.
     eigenvalues : Tensor of shape (rank,)
-        Their eigenvalues, positive and falling.
+        Their eigenvalues, positive and descending.
     """
 
     U: torch.Tensor
@@ -219,8 +219,9 @@ class NystromPreconditioner:
     def solve(self, V, damping=0.0):
         """Apply the inverse of a preconditioner of the operator plus `damping` I.
 
-        It has the operator's eigenvalues along U and is flat elsewhere, relative to
-        the smallest of them: U diag((λᵣ + δ) / (λ + δ)) Uᵀ + (I − U Uᵀ).
+        The preconditioner has the operator's eigenvalues along U, and the smallest of
+        these in all other directions. Up to a factor its inverse is
+        U diag((λᵣ + δ) / (λ + δ)) Uᵀ + (I − U Uᵀ).
 
         Parameters
         ----------
@@ -237,27 +238,27 @@ class NystromPreconditioner:
 
 
 def nystrom(product, size, rank, generator, *, dtype=torch.float64, device="cpu"):
-    """Approximate the largest eigenvalues of an operator by one block product.
+    """Approximate the largest eigenvalues of an operator with one block product.
 
     Parameters
     ----------
     product : callable
         ``product(V)`` returns H V for a block V of shape (size, n), H symmetric and
-        positive semi-definite. Of an indefinite H the positive part is approximated.
+        positive semi-definite. If it is indefinite, its positive part is approximated.
     size : int
         Number of rows of H.
     rank : int
         Number of random vectors, and the largest rank of the result.
     generator : torch.Generator
-        Draws the vectors, on its own device.
+        Draws the vectors, on the device of the generator.
     dtype, device : default=torch.float64, "cpu"
-        Of the blocks.
+        Dtype and device of the blocks.
 
     Returns
     -------
     preconditioner : NystromPreconditioner
-        Of a lower rank than asked for if H has a lower rank, up to rounding; of rank
-        0, which changes nothing, if a product was not finite.
+        Of a lower rank if H has a lower rank, up to rounding. Of rank 0, which changes
+        nothing, if a product was not finite.
 
     References
     ----------
@@ -272,7 +273,7 @@ def nystrom(product, size, rank, generator, *, dtype=torch.float64, device="cpu"
     if not core.isfinite().all():
         return NystromPreconditioner(V[:, :0], core[0, :0])
     values, vectors = torch.linalg.eigh(core)
-    # H ≈ Y core⁺ Yᵀ = F Fᵀ. What rounding left of smaller ones would swamp the rest.
+    # H ≈ Y core⁺ Yᵀ = F Fᵀ. Smaller eigenvalues are rounding, amplified by core⁺.
     keep = values > len(values) * torch.finfo(dtype).eps * values[-1].clamp(min=0)
     F = Y @ (vectors[:, keep] / values[keep].sqrt())
     Q, R = torch.linalg.qr(F)

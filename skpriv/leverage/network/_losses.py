@@ -1,8 +1,8 @@
-"""What a loss is to the outputs of a network.
+"""Losses as functions of network outputs.
 
-Each class is the loss of one record. The network minimises their sum, in which a
-record has the weight `weights` gives it, divided by `total`; a penalty λ next to that
-mean is `total` times λ next to the sum.
+Each class is the loss of one record. A network minimises the sum of the losses,
+weighted by `weights` and divided by `total`. A penalty of λ ‖θ‖²/2 that is added to this
+mean has the factor λ times `total` if it is added to the sum.
 """
 
 from dataclasses import dataclass
@@ -15,40 +15,39 @@ from skpriv.leverage._softmax import centred_trace, curvature_trace
 
 
 class _Loss:
-    """What the losses have in common.
+    """The interface of all losses.
 
-    With n records and m logits, outputs are what a module returns, of shape (n, m), or
-    (n,) for one logit; logits have shape (n, m); codes are the numbers of labels, of
-    shape (n,) and dtype int64, or targets, of shape (n, m). Tensors are float64. Each
-    loss has the methods
+    With n records and m logits, outputs are what the module returns, of shape (n, m),
+    or (n,) if there is one logit; logits have shape (n, m); codes are the numbers of
+    labels, of shape (n,) and dtype int64, or targets, of shape (n, m). Floating tensors
+    are float64. Each loss has the methods
 
-    - ``check(outputs, codes)``: raise a ValueError unless they belong together;
+    - ``check(outputs, codes)``: raise a ValueError unless they match;
     - ``logits(outputs)``;
     - ``weights(codes)``: (n,), the weight of each record in the sum of losses;
     - ``loss(logits, codes)``: (n,), without weights, differentiable in the logits;
     - ``residuals(logits, codes)``: (n, m), minus its gradient in the logits;
-    - ``hessian(logits)``: (n, m, m), its Hessian Λ, and ``hessian_root(logits)``:
-      (n, m, r), L with L Lᵀ = Λ;
+    - ``hessian(logits)``: (n, m, m), its Hessian Λ in the logits;
+    - ``hessian_root(logits)``: (n, m, r), a matrix L with L Lᵀ = Λ;
+    - ``traces(logits, K)``: two arrays of shape (n,), the sensitivities of a record's
+      prediction and of its logits to its own label, given K = J H⁻¹ Jᵀ, (n, m, m);
     - ``confidence_gradient(logits, codes)``: (n, m), 1 - p_y times the gradient of
-      log p_y - log(1 - p_y), where there is such a probability;
-    - ``traces(logits, K)``: of K = J H⁻¹ Jᵀ, (n, m, m), two arrays of shape (n,): how a
-      record's prediction, and its logits, answer to its own label.
+      log p_y - log(1 - p_y), if `has_confidence`.
 
     Attributes
     ----------
     has_confidence : bool
-        Whether the loss gives a probability to a label, and so a
-        `confidence_gradient`.
+        Whether the loss assigns a probability p_y to a label.
     label_factor : float
-        What multiplies the derivative of the gradient in the label: less than 1 where
-        a label is smoothed.
+        Factor on the derivative of the gradient in the label: less than 1 if labels
+        are smoothed.
     """
 
     has_confidence = False
     label_factor = 1.0
 
     def total(self, codes, sample_weight):
-        """Return what the sum of the losses is divided by.
+        """Return the divisor of the sum of losses.
 
         Parameters
         ----------
@@ -64,7 +63,7 @@ class _Loss:
         return float(sample_weight.sum())
 
     def basis(self, n_logits):
-        """Return orthonormal directions of the logits that predictions depend on.
+        """Return an orthonormal basis of the logits that change predictions.
 
         Parameters
         ----------
@@ -85,12 +84,13 @@ class SoftmaxLoss(_Loss):
     ----------
     class_weight : tensor of shape (n_classes,) or None, default=None
     label_smoothing : float, default=0
-        Share of a label that is spread evenly over all classes.
+        Part of a label that is distributed evenly over all classes.
     log_eps : float or None, default=None
-        If not None the outputs are probabilities, and the logits their logarithms
-        after adding this.
+        If not None, the outputs are probabilities, and the logits are the logarithms
+        of these after adding `log_eps`.
     weighted_mean : bool, default=True
-        Whether the mean is over the weights rather than the records.
+        Whether the mean divides by the sum of the weights instead of the number of
+        records.
     """
 
     class_weight: torch.Tensor | None = None
@@ -102,36 +102,36 @@ class SoftmaxLoss(_Loss):
 
     @property
     def label_factor(self):
-        """Share of a label that is its own."""
+        """One minus the label smoothing."""
         return 1 - self.label_smoothing
 
     def basis(self, n_logits):
-        """Return a basis of the logits that sum to 0, (n_logits, n_logits - 1)."""
+        """Return a basis of the logits with sum 0, (n_logits, n_logits - 1)."""
         return torch.from_numpy(helmert(n_logits).T.copy())
 
     def traces(self, logits, K):
-        """Return how a prediction, and its logits, answer to its own label."""
+        """Return the sensitivities of prediction and logits to the own label."""
         proba, K = logits.softmax(dim=1).cpu().numpy(), K.cpu().numpy()
         return curvature_trace(proba, K), centred_trace(K)
 
     def logits(self, outputs):
-        """Return the logits that a module's outputs stand for."""
+        """Convert the outputs of the module to logits."""
         if self.log_eps is None:
             return outputs
         return torch.log(outputs + self.log_eps)
 
     def check(self, outputs, codes):
-        """Raise a ValueError unless outputs and labels belong together."""
+        """Raise a ValueError unless outputs and labels match."""
         if outputs.ndim != 2 or outputs.shape[1] < 2:
             raise ValueError(
-                "the network has outputs of shape "
-                f"{tuple(outputs.shape)}, but a cross-entropy wants one column for "
-                "each of two or more classes."
+                "the outputs of the network have shape "
+                f"{tuple(outputs.shape)}, but for a cross-entropy they must have one "
+                "column for each of two or more classes."
             )
         highest = int(codes.max())
         if highest >= outputs.shape[1]:
             raise ValueError(
-                f"y has a label that is number {highest}, but the network has "
+                f"y has a label with the number {highest}, but the network has only "
                 f"{outputs.shape[1]} outputs, numbered from 0."
             )
         if self.log_eps is None:
@@ -139,9 +139,9 @@ class SoftmaxLoss(_Loss):
         sums = outputs.sum(dim=1)
         if not ((outputs >= 0).all() and ((sums - 1).abs() < 1e-3).all()):
             raise ValueError(
-                "the network's outputs are no probabilities, which NLLLoss wants in a "
-                "NeuralNetClassifier: let the module end in a softmax, or use "
-                "CrossEntropyLoss."
+                "the outputs of a NeuralNetClassifier with NLLLoss must be "
+                "probabilities: the module must end in a softmax, or the criterion "
+                "be CrossEntropyLoss."
             )
 
     def weights(self, codes):
@@ -180,8 +180,8 @@ class SoftmaxLoss(_Loss):
         of the Variance-Covariance Matrix of the Multinomial Distribution" (1992).
         """
         p = logits.softmax(dim=1)
-        # Mass from each class on. Summed from the end it loses no digits, as what is
-        # left of 1 would.
+        # Probability of each class and all later ones. Summed from the end it loses no
+        # digits, unlike one minus the probability of the earlier ones.
         mass = p.flip(1).cumsum(1).flip(1)
         here, after = mass[:, :-1], mass[:, 1:]
         column = (p[:, :-1] * _ratio(after, here)).sqrt()
@@ -192,7 +192,7 @@ class SoftmaxLoss(_Loss):
     def residuals(self, logits, codes):
         """Return minus the gradient of the unweighted loss in the logits."""
         n_classes = logits.shape[1]
-        # What smoothing adds to the label, e_y - p being what it is without.
+        # Label smoothing adds this to the residual e_y - p.
         spread = functional.one_hot(codes, n_classes).to(logits.dtype)
         spread = self.label_smoothing * (1 / n_classes - spread)
         return self.confidence_gradient(logits, codes) + spread
@@ -206,14 +206,15 @@ class SoftmaxLoss(_Loss):
 
 @dataclass(frozen=True, eq=False)
 class LogisticLoss(_Loss):
-    """Cross-entropy of one logit, that of label 1.
+    """Binary cross-entropy of one logit, that of label 1.
 
     Attributes
     ----------
     pos_weight : float, default=1
-        Weight of the records with label 1.
+        Weight of records with label 1.
     weighted_mean : bool, default=False
-        Whether the mean is over the weights rather than the records.
+        Whether the mean divides by the sum of the weights instead of the number of
+        records.
     """
 
     pos_weight: float = 1.0
@@ -222,16 +223,16 @@ class LogisticLoss(_Loss):
     has_confidence = True
 
     def logits(self, outputs):
-        """Return outputs of shape (n,) or (n, 1) in the latter."""
+        """Return outputs of shape (n,) or (n, 1) as logits of shape (n, 1)."""
         return _as_columns(outputs)
 
     def check(self, outputs, codes):
         """Raise a ValueError unless there is one output."""
         if outputs.ndim > 2 or outputs[0].numel() != 1:
             raise ValueError(
-                f"the network has outputs of shape {tuple(outputs.shape)}, but "
-                "a binary cross-entropy wants one a record; several labels a record "
-                "are not supported."
+                f"the outputs of the network have shape {tuple(outputs.shape)}, but for "
+                "a binary cross-entropy there must be one output per record; several "
+                "labels per record are not supported."
             )
 
     def weights(self, codes):
@@ -245,7 +246,7 @@ class LogisticLoss(_Loss):
         )
 
     def traces(self, logits, K):
-        """Return how a probability, and its logit, answer to its own label."""
+        """Return the sensitivities of probability and logit to the own label."""
         on_logits = K[:, 0, 0]
         on_prediction = self.hessian(logits)[:, 0, 0] * on_logits
         return on_prediction.cpu().numpy(), on_logits.cpu().numpy()
@@ -259,7 +260,7 @@ class LogisticLoss(_Loss):
         return self.hessian(logits).sqrt()
 
     def residuals(self, logits, codes):
-        """Return minus the gradient of the unweighted loss: label less probability."""
+        """Return minus the gradient of the unweighted loss: label minus probability."""
         positive = codes[:, None] > 0
         return torch.where(positive, (-logits).sigmoid(), -logits.sigmoid())
 
@@ -270,14 +271,15 @@ class LogisticLoss(_Loss):
 
 @dataclass(frozen=True, eq=False)
 class SquaredLoss(_Loss):
-    """A multiple of the squared error, its mean or sum over outputs.
+    """A multiple of the squared error, averaged or summed over the outputs.
 
     Attributes
     ----------
     factor : float, default=1
     over_outputs : {"mean", "sum"}, default="mean"
     weighted_mean : bool, default=False
-        Whether the mean over records is over their weights.
+        Whether the mean divides by the sum of the weights instead of the number of
+        records.
     """
 
     factor: float = 1.0
@@ -285,15 +287,15 @@ class SquaredLoss(_Loss):
     weighted_mean: bool = False
 
     def logits(self, outputs):
-        """Return outputs of shape (n,) or (n, m) in the latter."""
+        """Return outputs of shape (n,) or (n, m) as logits of shape (n, m)."""
         return _as_columns(outputs)
 
     def check(self, outputs, codes):
-        """Raise a ValueError unless outputs and targets have one shape."""
+        """Raise a ValueError unless outputs and targets have the same shape."""
         if _as_columns(outputs).shape[1:] != codes.shape[1:]:
             raise ValueError(
-                f"the network has outputs of shape {tuple(outputs.shape)}, but y "
-                f"has targets of shape {tuple(codes.shape)}."
+                f"the outputs of the network have shape {tuple(outputs.shape)}, but y "
+                f"has targets of shape {tuple(codes.shape)}; they must be the same."
             )
 
     def weights(self, codes):
@@ -305,7 +307,7 @@ class SquaredLoss(_Loss):
         return self._scale(logits) * ((logits - codes) ** 2).sum(dim=1)
 
     def traces(self, logits, K):
-        """Return how outputs answer to their own targets, on average, twice."""
+        """Return the mean sensitivity of outputs to their own targets, twice."""
         trace = 2 * self._scale(logits) * K.diagonal(dim1=1, dim2=2).mean(dim=1)
         return trace.cpu().numpy(), trace.cpu().numpy()
 
