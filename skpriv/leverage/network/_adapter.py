@@ -9,7 +9,6 @@ from skpriv.leverage._adapters import Adapter
 from skpriv.leverage.network._mlp import PerceptronReader
 from skpriv.leverage.network._sensitivities import NetworkSensitivities
 from skpriv.leverage.network._skorch import SkorchReader
-from skpriv.utils._labels import check_same_kind_of_label
 
 
 class NetworkAdapter(Adapter):

@@ -7,9 +7,9 @@ import torch
 from sklearn.utils import gen_batches
 from torch.func import functional_call
 
+from skpriv.leverage._softmax import softmax_hessian
 from skpriv.leverage.network._blocks import backward, forward, rows
 from skpriv.leverage.network._memory import column_batches, free_bytes
-from skpriv.leverage._softmax import softmax_hessian
 
 
 class TrainingRecords(NamedTuple):

@@ -1,8 +1,8 @@
 """Losses as functions of network outputs.
 
 Each class is the loss of one record. A network minimises the sum of the losses,
-weighted by `weights` and divided by `total`. A penalty of λ ‖θ‖²/2 that is added to this
-mean has the factor λ times `total` if it is added to the sum.
+weighted by `weights` and divided by `total`. The penalty λ ‖θ‖²/2 on this mean is one
+of `total` times λ ‖θ‖²/2 on the sum.
 """
 
 from dataclasses import dataclass
@@ -230,9 +230,9 @@ class LogisticLoss(_Loss):
         """Raise a ValueError unless there is one output."""
         if outputs.ndim > 2 or outputs[0].numel() != 1:
             raise ValueError(
-                f"the outputs of the network have shape {tuple(outputs.shape)}, but for "
-                "a binary cross-entropy there must be one output per record; several "
-                "labels per record are not supported."
+                f"the outputs of the network have shape {tuple(outputs.shape)}, but "
+                "for a binary cross-entropy there must be one output per record; "
+                "several labels per record are not supported."
             )
 
     def weights(self, codes):

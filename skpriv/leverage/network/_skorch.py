@@ -6,11 +6,11 @@ from collections.abc import Mapping
 import numpy as np
 import scipy.sparse as sp
 import torch
-from skorch import NeuralNetBinaryClassifier, NeuralNetClassifier, NeuralNetRegressor
-from skorch.dataset import ValidSplit
 from sklearn.base import is_classifier
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
+from skorch import NeuralNetBinaryClassifier, NeuralNetClassifier, NeuralNetRegressor
+from skorch.dataset import ValidSplit
 from torch.nn import BCEWithLogitsLoss, CrossEntropyLoss, MSELoss, NLLLoss
 
 from skpriv.leverage.network._fitting import weighted_training
