@@ -116,6 +116,10 @@ INSTANCES = [
         variant="attack_power",
         random_state=0,
     ),
-    GLSScorer(MLPClassifier(3, max_iter=3), layers=2, random_state=0),
-    GLSScorer(MLPRegressor(3, max_iter=3), layers="all", random_state=0),
+    GLSScorer(
+        MLPClassifier(hidden_layer_sizes=3, max_iter=3), layers=2, random_state=0
+    ),
+    GLSScorer(
+        MLPRegressor(hidden_layer_sizes=3, max_iter=3), layers="all", random_state=0
+    ),
 ]
