@@ -38,12 +38,15 @@ class _Loss:
     ----------
     has_confidence : bool
         Whether the loss assigns a probability p_y to a label.
+    is_softmax : bool
+        Whether the Hessian is that of a softmax, diag(p) - p pᵀ.
     label_factor : float
         Factor on the derivative of the gradient in the label: less than 1 if labels
         are smoothed.
     """
 
     has_confidence = False
+    is_softmax = False
     label_factor = 1.0
 
     def total(self, codes, sample_weight):
@@ -99,6 +102,7 @@ class SoftmaxLoss(_Loss):
     weighted_mean: bool = True
 
     has_confidence = True
+    is_softmax = True
 
     @property
     def label_factor(self):
