@@ -237,41 +237,6 @@ class Adapter(ABC):
         return fitted.estimator.score(X, y)
 
 
-class Sensitivities(ABC):
-    """How predictions of a fitted model depend on labels, to first order.
-
-    Attributes
-    ----------
-    quadratic : bool
-        Whether leverage is the same at any weights, so that it does not matter
-        whether the model has converged.
-    solver : {"direct", "cg", "sketch"}
-    damping : float, dict of str to float or None
-        The damping, by the name of the parameter if it differs between parameters;
-        None for models that have none.
-    """
-
-    quadratic = False
-    solver = "direct"
-    damping = None
-
-    @abstractmethod
-    def terms(self, X, y, sample_weight):
-        """Compute the terms of records, whether the model was fitted on them or not.
-
-        Parameters
-        ----------
-        X : {ndarray, sparse matrix} of shape (n_rows, ...)
-            As of `Adapter.rows`.
-        y : ndarray of shape (n_rows,) or (n_rows, n_outputs)
-        sample_weight : ndarray of shape (n_rows,)
-
-        Returns
-        -------
-        terms : RecordTerms
-        """
-
-
 class Kind(NamedTuple):
     """A kind of model.
 

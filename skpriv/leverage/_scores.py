@@ -1,6 +1,7 @@
 """Quantities per record that scores are made of, and whether they can be trusted."""
 
 import warnings
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
 from enum import IntFlag
 
@@ -166,6 +167,56 @@ class RecordTerms:
         status = np.full(n_records, Status.NOT_A_MINIMUM)
         unknown = np.full(n_records, np.nan)
         return cls(status, unknown, unknown, unknown, **known)
+
+
+class Sensitivities(ABC):
+    """How predictions of a fitted model depend on labels, to first order.
+
+    Attributes
+    ----------
+    quadratic : bool
+        Whether leverage is the same at any weights, so that it does not matter
+        whether the model has converged.
+    solver : {"direct", "cg", "sketch"}
+    damping : float, dict of str to float or None
+        The damping, by the name of the parameter if it differs between parameters;
+        None for models that have none.
+    """
+
+    quadratic = False
+    solver = "direct"
+    damping = None
+
+    @abstractmethod
+    def terms(self, X, y, sample_weight):
+        """Compute the terms of records, whether the model was fitted on them or not.
+
+        Parameters
+        ----------
+        X : {ndarray, sparse matrix} of shape (n_rows, ...)
+            As of `Adapter.rows`.
+        y : ndarray of shape (n_rows,) or (n_rows, n_outputs)
+        sample_weight : ndarray of shape (n_rows,)
+
+        Returns
+        -------
+        terms : RecordTerms
+        """
+
+    def influence(self, X, y, sample_weight):
+        """Compute the classical influence statistics of the training records.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The rows that the model was fitted on, as in `terms`.
+
+        Returns
+        -------
+        influence : InfluenceStatistics or None
+            None if they are not defined for the model.
+        """
+        return
 
 
 def assess(terms, least_step=None):

@@ -204,10 +204,10 @@ def test_negative_curvature_gives_no_score(data):
     X, y = data
     model = TweedieRegressor(power=0, link="log", alpha=0).fit(X, y + 1.0)
     model.coef_, model.intercept_ = np.zeros(4), -5.0
-    with pytest.warns(ConvergenceWarning, match="60 of 60 .* no minimum"):
+    with pytest.warns(ConvergenceWarning, match="60 of 60 .* not at a minimum"):
         scorer = GLSScorer(sklearn.frozen.FrozenEstimator(model)).fit(X, y + 1.0)
     assert np.isnan(scorer.scores_).all()
-    with pytest.warns(ConvergenceWarning, match="2 of 2 .* no minimum"):
+    with pytest.warns(ConvergenceWarning, match="2 of 2 .* not at a minimum"):
         assert np.isnan(scorer.score_samples(X[:2] + 1, y[:2])).all()
 
 
@@ -259,8 +259,8 @@ def test_inverse_root_equals_the_pseudo_inverse():
         half = A @ root.W
         expected = np.einsum("ij,jk,ik->i", A, inverse, A)
         assert_allclose((half**2).sum(axis=1), expected, rtol=1e-8)
-    outside = root.outside(np.eye(6))
-    assert_allclose(outside, [0, 0, 0, 1, 1, 0], atol=1e-12)
+    share = root.null_space_share(np.eye(6))
+    assert_allclose(share, [0, 0, 0, 1, 1, 0], atol=1e-12)
 
 
 def test_inverse_root_of_an_indefinite_matrix_raises():
@@ -290,11 +290,11 @@ def test_whitening_finds_directions_that_a_gram_matrix_loses():
 def test_features_of_well_conditioned_data_are_the_centred_columns(data):
     X, _ = data
     features = Features(X, fit_intercept=True, penalized=False)
-    (_, Z, beyond), *rest = features.batches(X)
+    (_, Z, null_space), *rest = features.batches(X)
     assert not rest
     assert_allclose(Z[:, :-1], scale(X, with_std=False), atol=1e-12)
     assert_allclose(Z[:, -1], 1)
-    assert not beyond.any()
+    assert not null_space.any()
 
 
 @pytest.mark.parametrize("variant", ["leverage", "self_influence"])

@@ -12,7 +12,6 @@ from sklearn.preprocessing import scale
 
 from skpriv import GLSScorer
 from skpriv.leverage._softmax import (
-    SoftmaxModel,
     centred_trace,
     curvature_trace,
     kronecker_rows,
@@ -22,8 +21,9 @@ from skpriv.leverage._softmax import (
     softmax_hessian,
     step_size,
 )
+from skpriv.leverage.linear._multinomial import MultinomialSensitivities
 from skpriv.leverage.linear._objective import Objective
-from skpriv.leverage.linear._targets import ClassTargets
+from skpriv.leverage.linear._targets import ClassIndicators
 
 
 def case(seed, n=9, size=3, n_classes=4, sharpness=1.0):
@@ -113,18 +113,21 @@ def test_one_logit_and_two_logits_agree(penalty):
         # |w|² / 4 in each of two logits is half of the penalty of their difference.
         np.full(2, 2 * penalty),
         np.ones((2, 4), dtype=bool),
-        ClassTargets(np.array([0, 1]), 2, 0.0, np.ones(2)),
+        ClassIndicators(np.array([0, 1]), 2, 0.0, np.ones(2)),
     )
     ones = np.ones(60)
-    two = SoftmaxModel(objective, X, y, ones, variance=True).terms(X, y, ones)
+    two = MultinomialSensitivities(objective).solve(X, y, ones, attack_power=True)
+    two = two.terms(X, y, ones)
     one = GLSScorer(model, variant="attack_power").fit(X, y)
-    one = one._model.terms(X, y, ones)
+    one = one._sensitivities.terms(X, y, ones)
     assert_allclose(two.leverage, scorer.scores_, rtol=1e-8)
     assert_allclose(two.self_influence, one.self_influence, rtol=1e-8)
     assert_allclose(
-        two.shift / np.sqrt(two.variance), one.shift / np.sqrt(one.variance), rtol=1e-8
+        two.confidence_shift / np.sqrt(two.confidence_variance),
+        one.confidence_shift / np.sqrt(one.confidence_variance),
+        rtol=1e-8,
     )
-    assert two.step.max() < 1e-6
+    assert two.newton_step.max() < 1e-6
 
 
 def test_unpenalised_leverages_count_the_parameters():

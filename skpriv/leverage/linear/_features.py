@@ -1,23 +1,15 @@
-"""The rows of X in coordinates in which the curvature is well conditioned."""
+"""Coordinates of rows in which the curvature is well conditioned."""
 
 from copy import copy
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import qr, solve_triangular
-from sklearn.utils import gen_batches
 
-from skpriv.leverage._inverse import (
-    NegativeCurvatureError,
-    inverse_root,
-    whitening,
-)
-from skpriv.utils._sklearn import get_chunk_n_rows
+from skpriv.leverage._inverse import whitening
+from skpriv.utils._batches import row_batches
 
 _EPS = np.finfo(np.float64).eps
-_MAX_ROWS_A_BATCH = 4096
-# Quadratic forms in the inverse keep ten digits.
-_WELL_CONDITIONED = 1e-5
 
 
 class Features:
@@ -26,11 +18,11 @@ class Features:
     A linear model's sensitivities do not depend on the coordinates of its features:
 
     - if the intercept is not penalised, features may be centred;
-    - if the weights are not penalised either, any basis of the row space will do, so
-      `whitened` finds a better one where X is collinear or badly scaled;
-    - if there are more features than rows, weights that are penalised alike may be
-      rotated, so an orthonormal basis of the row space is enough. What a new row has
-      outside of it meets the penalty alone.
+    - if the weights are not penalised either, any basis of the row space may be used,
+      and `whitened` finds a better one where X is collinear or badly scaled;
+    - if there are more features than rows, weights that are all penalised alike may be
+      rotated, so an orthonormal basis of the row space is enough. Components of new
+      rows outside it, their null-space components, are affected by the penalty only.
 
     Coordinates end in a 1 if there is an intercept.
 
@@ -43,7 +35,7 @@ class Features:
     penalized : bool
         Whether the weights have a quadratic penalty, the same for each.
     keep : bool, default=False
-        Whether coordinates have to be the (centred) features themselves.
+        Whether coordinates must be the (centred) features themselves.
     """
 
     def __init__(self, X, fit_intercept, penalized, keep=False):
@@ -68,14 +60,14 @@ class Features:
         return rank + int(self.fit_intercept)
 
     def penalty(self, l2):
-        """Diagonal of the penalty's curvature: `l2`, but 0 for an intercept."""
+        """Return the diagonal of the penalty's Hessian: `l2`, 0 for an intercept."""
         diagonal = np.full(self.n_coordinates, l2)
         if self.fit_intercept:
             diagonal[-1] = 0
         return diagonal
 
     def whitened(self):
-        """Return the same features in well-conditioned coordinates, where it may."""
+        """Return the same features in better conditioned coordinates, if possible."""
         if self.penalized or self.keep or self._dual is not None:
             return self
         if self._whitened is None:
@@ -111,7 +103,7 @@ class Features:
         self._span = qr(span * self._scale[:, None], mode="economic")[0]
 
     def _fit_dual(self):
-        """Find the row space by n x n matrices, X being wide."""
+        """Find the row space of a wide X, by n x n matrices."""
         n, p = self.X.shape
         if not self.penalized:
             self._scale = self._equalizer()
@@ -124,11 +116,11 @@ class Features:
                 G += A @ A.T
             if B is None and self.penalized and self.fit_intercept:
                 # Centred rows add up to 0. Curvature along the ones makes G regular,
-                # and changes nothing that the rows themselves are multiplied by.
+                # and does not change its products with the rows.
                 G += np.trace(G) / n**2
             return G
 
-        # What a penalty covers needs fewer digits.
+        # Directions that are penalised need fewer digits.
         enough = 1e-7 if self.penalized else 1e-4
         self._dual = whitening(gram, n, 10 * max(n, p) * _EPS, enough)
         if self._dual is None:
@@ -137,7 +129,7 @@ class Features:
         self._training = self._project(self.X)[0]
 
     def _equalizer(self):
-        """Factors that bring all columns to length 1, constant ones to rounding."""
+        """Return factors that scale columns to length 1, those not constant."""
         n, p = self.X.shape
         squares = np.zeros(p)
         for rows in self._row_batches(n):
@@ -149,20 +141,18 @@ class Features:
         return 1 / np.where(norms > 0, norms, 1)
 
     def _rounding(self):
-        """Length of a centred constant column: nothing but rounding errors."""
+        """Return the length of centred constant columns, by rounding errors."""
         if not self.fit_intercept:
             return 0.0
         return 10 * _EPS * np.sqrt(self.X.shape[0]) * np.abs(self.center)
 
     def _row_batches(self, n_rows, copies=1):
         row_bytes = 8 * (2 + copies) * (self.X.shape[1] + 1)
-        size = get_chunk_n_rows(row_bytes, max_n_rows=_MAX_ROWS_A_BATCH)
-        return gen_batches(n_rows, size)
+        return row_batches(n_rows, bytes_per_row=row_bytes)
 
     def _column_batches(self):
         column_bytes = 8 * 3 * self.X.shape[0]
-        size = get_chunk_n_rows(column_bytes, max_n_rows=_MAX_ROWS_A_BATCH)
-        return gen_batches(self.X.shape[1], size)
+        return row_batches(self.X.shape[1], bytes_per_row=column_bytes)
 
     def _centred(self, X, rows):
         A = _dense(X[rows])
@@ -175,7 +165,7 @@ class Features:
         return A * self._scale[columns]
 
     def _project(self, X):
-        """Coordinates in the row space of a wide X, and squared lengths beyond."""
+        """Return coordinates in the row space, and null-space components, if wide."""
         X, train = (M.tocsc() if sp.issparse(M) else M for M in (X, self.X))
         coordinates = np.zeros((X.shape[0], self._dual.shape[1]))
         length = np.zeros(X.shape[0])
@@ -184,31 +174,32 @@ class Features:
             rows = self._centred_columns(X, columns)
             coordinates += rows @ directions
             length += (rows**2).sum(axis=1)
-        beyond = length - (coordinates**2).sum(axis=1)
-        return coordinates, np.where(beyond > 1e-12 * length, beyond, 0)
+        null_space = length - (coordinates**2).sum(axis=1)
+        return coordinates, np.where(null_space > 1e-12 * length, null_space, 0)
 
     def batches(self, X, copies=1):
-        """Yield (rows, coordinates, beyond) of `X`, some rows at a time.
+        """Yield (rows, coordinates, null_space) of `X`, some rows at a time.
 
-        So few rows that `copies` arrays of them fit into the working memory.
+        Batches are small enough for `copies` arrays of their rows to fit into the
+        working memory.
 
-        ``beyond`` is each row's squared length outside the span of the training rows
-        where weights are penalised. Where they are not, it is infinite for a row
-        outside of that span, since nothing holds its prediction. Else it is 0.
+        ``null_space`` is the squared length of each row's component outside the span of
+        the training rows, if weights are penalised. If they are not, it is infinite for
+        a row with such a component, whose prediction nothing determines, and else 0.
         """
         for rows in self._row_batches(X.shape[0], copies):
             if self._dual is not None:
-                Z, beyond = self._wide_rows(X, rows)
+                Z, null_space = self._wide_rows(X, rows)
             elif self._basis is not None:
                 A = self._centred(X, rows)
-                Z, beyond = A @ self._basis, self._beyond_span(A)
+                Z, null_space = A @ self._basis, self._null_space(A)
             else:
-                Z, beyond = self._narrow_rows(X, rows), 0
+                Z, null_space = self._narrow_rows(X, rows), 0
             if not self.penalized:
-                beyond = np.where(beyond, np.inf, 0)
+                null_space = np.where(null_space, np.inf, 0)
             if self.fit_intercept and Z.shape[1] < self.n_coordinates:
                 Z = np.column_stack([Z, np.ones(Z.shape[0])])
-            yield rows, Z, np.broadcast_to(beyond, Z.shape[0])
+            yield rows, Z, np.broadcast_to(null_space, Z.shape[0])
 
     def _wide_rows(self, X, rows):
         if X is self.X:
@@ -225,14 +216,14 @@ class Features:
         Z[:, -1] = 1
         return Z
 
-    def _beyond_span(self, A):
+    def _null_space(self, A):
         """Squared distances of centred rows from the span, 0 for rounding errors."""
         A = A * self._scale
-        beyond = ((A - (A @ self._span) @ self._span.T) ** 2).sum(axis=1)
-        return np.where(beyond > 1e-14 * (A**2).sum(axis=1), beyond, 0)
+        null_space = ((A - (A @ self._span) @ self._span.T) ** 2).sum(axis=1)
+        return np.where(null_space > 1e-14 * (A**2).sum(axis=1), null_space, 0)
 
     def pull_back(self, v):
-        """Gradient in coordinates of a function whose gradient in weights is `v`."""
+        """Turn a gradient in the weights, `v`, into one in the coordinates."""
         if self._dual is None:
             return v if self._basis is None else self._basis.T @ v
         gradient = 0
@@ -249,40 +240,3 @@ def _dense(X):
 
 def _column_means(X):
     return np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
-
-
-def conditioned_root(features, hessian):
-    """Find coordinates in which a curvature matrix can be inverted, and do so.
-
-    Parameters
-    ----------
-    features : Features
-    hessian : callable
-        ``hessian(features)`` returns the curvature matrix in their coordinates.
-
-    Returns
-    -------
-    features : Features
-        The same, or whitened ones.
-    H : ndarray
-        The curvature matrix in their coordinates.
-    root : InverseRoot
-        Of its inverse.
-
-    Raises
-    ------
-    NegativeCurvatureError
-        If the matrix has a negative eigenvalue beyond rounding.
-    """
-    H = hessian(features)
-    try:
-        root = inverse_root(H)
-        if root.reciprocal_condition > _WELL_CONDITIONED:
-            return features, H, root
-    except NegativeCurvatureError:
-        root = None
-    better = features.whitened()
-    if root is not None and better is features:
-        return features, H, root
-    H = hessian(better)
-    return better, H, inverse_root(H)

@@ -2,40 +2,42 @@
 
 import numpy as np
 
-from skpriv.leverage._terms import RecordTerms
-from skpriv.leverage.linear._features import Features, conditioned_root
-from skpriv.leverage.linear._losses import spread
-from skpriv.leverage.linear._separable import weighted_gram
+from skpriv.leverage._scores import RecordTerms
+from skpriv.leverage.linear._curvature import (
+    conditioned_root,
+    not_estimable,
+    null_space_form,
+    weighted_gram,
+)
+from skpriv.leverage.linear._features import Features
+from skpriv.leverage.linear._sensitivities import LinearSensitivities
+from skpriv.leverage.linear._targets import standard_deviation
 
 
-class HuberModel:
+class HuberSensitivities(LinearSensitivities):
     """A fitted HuberRegressor: min Σ w (σ + σ h((y - f) / σ)) + alpha ‖w‖².
 
     With z = (y - f) / σ, the loss of a record within epsilon is σ + z²σ. Its second
     derivatives in (f, σ) are those of 2/σ times the square of f + z σ: σ acts as the
-    weight of one more feature z. A record beyond epsilon has no curvature, its own
-    label does not move it.
+    weight of one more feature z. A record beyond epsilon has no curvature, and is not
+    affected by its own label.
 
     Parameters
     ----------
     estimator : HuberRegressor
         The fitted model.
-    X : {ndarray, sparse matrix} of shape (n_rows, n_features)
-        The rows that it was fitted on.
-    y, sample_weight : ndarray of shape (n_rows,)
-        Their targets and weights.
     """
 
-    quadratic = False
-
-    def __init__(self, estimator, X, y, sample_weight):
+    def __init__(self, estimator):
         self._coef = estimator.coef_.astype(np.float64)
         self._intercept = float(estimator.intercept_)
+        self._fit_intercept = estimator.fit_intercept
         self._scale, self._epsilon = float(estimator.scale_), estimator.epsilon
         self._l2 = 2.0 * estimator.alpha
-        self._spread = spread(y.astype(np.float64))
-        z, inside = self._standardize(X, y)
-        curvature = sample_weight * inside * 2 / self._scale
+
+    def solve(self, X, y, sample_weight, *, attack_power=False):
+        self._deviation = standard_deviation(y.astype(np.float64))
+        z, curvature = self._linearise(X, y, sample_weight)
 
         def hessian(features):
             H = np.diag(np.append(features.penalty(self._l2), 0.0))
@@ -43,20 +45,23 @@ class HuberModel:
                 H += weighted_gram(np.column_stack([Z, z[rows]]), curvature[rows])
             return H
 
-        features = Features(X, estimator.fit_intercept, self._l2 > 0)
+        features = Features(X, self._fit_intercept, self._l2 > 0)
         self.features, _, self._root = conditioned_root(features, hessian)
-        pull, scale_pull = self._gradients(z)
+        in_prediction, in_scale = self._gradients(z)
         gradient = np.zeros(self.features.n_coordinates + 1)
         g = self.features.pull_back(self._l2 * self._coef)
         gradient[: len(g)] = g
         for rows, Z, _ in self.features.batches(X):
-            gradient[:-1] += Z.T @ (sample_weight[rows] * pull[rows])
-        gradient[-1] = sample_weight @ scale_pull
+            gradient[:-1] += Z.T @ (sample_weight[rows] * in_prediction[rows])
+        gradient[-1] = sample_weight @ in_scale
         self._step = -self._root.solve(gradient)
+        return self
 
-    def _standardize(self, X, y):
+    def _linearise(self, X, y, sample_weight):
+        """Return residuals in units of σ, and the curvature of each record's loss."""
         z = (y - (X @ self._coef + self._intercept)) / self._scale
-        return z, np.abs(z) <= self._epsilon
+        within = np.abs(z) <= self._epsilon
+        return z, sample_weight * within * 2 / self._scale
 
     def _gradients(self, z):
         """Differentiate each record's loss in its prediction and in σ."""
@@ -64,31 +69,25 @@ class HuberModel:
         return -2 * clipped, 1 - clipped**2
 
     def terms(self, X, y, sample_weight):
-        """Return the `RecordTerms` of rows."""
-        z, inside = self._standardize(X, y.astype(np.float64))
-        pull, scale_pull = self._gradients(z)
-        curvature = sample_weight * inside * 2 / self._scale
+        z, curvature = self._linearise(X, y.astype(np.float64), sample_weight)
+        in_prediction, in_scale = self._gradients(z)
         parts = []
-        for rows, Z, beyond in self.features.batches(X):
-            nothing = np.zeros(len(Z))
-            extra = beyond / self._l2 if self._l2 > 0 else nothing
-            prediction = np.column_stack([Z, nothing]) @ self._root.W
+        for rows, Z, null_space in self.features.batches(X):
+            extra = null_space_form(null_space, self._l2)
+            prediction = np.column_stack([Z, np.zeros(len(Z))]) @ self._root.W
             label = np.column_stack([Z, z[rows]]) @ self._root.W
-            loss = np.column_stack([Z * pull[rows, None], scale_pull[rows]])
+            loss = np.column_stack([Z * in_prediction[rows, None], in_scale[rows]])
             own = loss @ self._root.W
+            share = self._root.null_space_share(loss)
             leverage = curvature[rows] * (_dot(prediction, label) + extra)
-            influence = _dot(own, own) + pull[rows] ** 2 * extra
-            undetermined = np.isinf(beyond) | (self._root.outside(loss) > 1e-6)
+            influence = _dot(own, own) + in_prediction[rows] ** 2 * extra
             parts.append(
                 RecordTerms(
+                    status=not_estimable(null_space, share),
                     leverage=leverage,
                     logit_leverage=leverage,
-                    hat=None,
                     self_influence=sample_weight[rows] * influence,
-                    shift=nothing,
-                    variance=None,
-                    step=np.abs(Z @ self._step[:-1]) / self._spread,
-                    undetermined=undetermined,
+                    newton_step=np.abs(Z @ self._step[:-1]) / self._deviation,
                 )
             )
         return RecordTerms.concatenate(parts)

@@ -1,8 +1,10 @@
 """How each linear model of scikit-learn states its objective.
 
-One function a model reads the fitted estimator and returns its `Objective`. The
-penalty of each is brought to the scale of a sum over records.
+One function per model reads the fitted estimator, and returns the sensitivities to be
+solved for. Penalties are brought to the scale of a sum over records.
 """
+
+from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,6 +24,7 @@ from sklearn.linear_model import (
 )
 from sklearn.utils.class_weight import compute_class_weight
 
+from skpriv.leverage.linear._huber import HuberSensitivities
 from skpriv.leverage.linear._losses import (
     Huber,
     LogLoss,
@@ -29,34 +32,40 @@ from skpriv.leverage.linear._losses import (
     SquaredError,
     Tweedie,
 )
+from skpriv.leverage.linear._multinomial import MultinomialSensitivities
 from skpriv.leverage.linear._objective import Objective
-from skpriv.leverage.linear._targets import ClassTargets, NumericTargets
+from skpriv.leverage.linear._separable import SeparableSensitivities
+from skpriv.leverage.linear._targets import ClassIndicators, RegressionTargets
 
 
 def read_logistic(estimator, X, y, sample_weight):
     """LogisticRegression: C Σℓ plus an elastic net, all over C."""
     l1, l2 = _logistic_penalties(estimator)
-    coef, intercept = _coef(estimator), np.atleast_1d(estimator.intercept_)
-    classes = estimator.classes_
-    constant = 0.0
-    if estimator.solver == "liblinear" and estimator.fit_intercept:
-        # liblinear's intercept is the weight of a constant feature, penalised too.
-        constant = float(estimator.intercept_scaling)
-        coef = np.hstack([coef, intercept[:, None] / constant])
-        intercept = np.zeros(1)
+    classes, n_outputs = estimator.classes_, len(_coef(estimator))
     class_weight = compute_class_weight(
         estimator.class_weight, classes=classes, y=y, sample_weight=sample_weight
     )
+    targets = ClassIndicators(classes, n_outputs, 0.0, class_weight)
+    if n_outputs > 1:
+        objective = _objective(estimator, None, targets, l1=l1, l2=l2)
+        return MultinomialSensitivities(objective)
+    objective = _objective(estimator, LogLoss(), targets, l1=l1, l2=l2)
+    if estimator.solver == "liblinear" and estimator.fit_intercept:
+        objective = _with_penalised_intercept(objective, estimator.intercept_scaling)
+    return SeparableSensitivities(objective)
 
-    return _objective(
-        LogLoss() if len(coef) == 1 else None,
-        coef,
-        intercept,
-        estimator.fit_intercept and not constant,
-        l1,
-        l2,
-        labels=ClassTargets(classes, len(coef), 0.0, class_weight),
-        constant=constant,
+
+def _with_penalised_intercept(objective, scaling):
+    """Make an intercept the weight of a constant feature, as it is to liblinear."""
+    weight = objective.intercept[:, None] / scaling
+    sparse = (objective.l1 > 0).any()
+    return replace(
+        objective,
+        coef=np.hstack([objective.coef, weight]),
+        intercept=np.zeros_like(objective.intercept),
+        fit_intercept=False,
+        active=np.hstack([objective.active, (weight != 0) | ~sparse]),
+        constant=float(scaling),
     )
 
 
@@ -72,30 +81,18 @@ def _logistic_penalties(estimator):
 
 def read_least_squares(estimator, X, y, sample_weight):
     """LinearRegression and Ridge: Σ r² + alpha ‖w‖², over 2."""
-    return _regression(
-        SquaredError(),
-        estimator,
-        l2=getattr(estimator, "alpha", 0.0),
-        positive=estimator.positive,
-    )
+    return _regression(estimator, SquaredError(), l2=getattr(estimator, "alpha", 0.0))
 
 
 def read_ridge_classifier(estimator, X, y, sample_weight):
-    """RidgeClassifier: Ridge on labels of 1 and -1, one output a class."""
+    """RidgeClassifier: Ridge on labels of 1 and -1, one output per class."""
     classes = estimator.classes_
     class_weight = compute_class_weight(estimator.class_weight, classes=classes, y=y)
-    coef = _coef(estimator)
-    return _objective(
-        SquaredError(),
-        coef,
-        estimator.intercept_,
-        estimator.fit_intercept,
-        0.0,
-        estimator.alpha,
-        labels=ClassTargets(classes, len(coef), -1.0, class_weight),
-        positive=estimator.positive,
-        averaged=True,
+    targets = ClassIndicators(classes, len(_coef(estimator)), -1.0, class_weight)
+    objective = _objective(
+        estimator, SquaredError(), targets, l2=estimator.alpha, averaged=True
     )
+    return SeparableSensitivities(objective)
 
 
 def read_elastic_net(estimator, X, y, sample_weight):
@@ -103,11 +100,10 @@ def read_elastic_net(estimator, X, y, sample_weight):
     total = sample_weight.sum()
     l1_ratio = estimator.l1_ratio
     return _regression(
-        SquaredError(),
         estimator,
+        SquaredError(),
         l1=estimator.alpha * l1_ratio * total,
         l2=estimator.alpha * (1 - l1_ratio) * total,
-        positive=estimator.positive,
     )
 
 
@@ -118,66 +114,51 @@ def read_glm(estimator, X, y, sample_weight):
         log_link = estimator.link == "log" or (estimator.link == "auto" and power > 0)
     else:
         power, log_link = (1 if isinstance(estimator, PoissonRegressor) else 2), True
-    return _regression(
-        Tweedie(power, log_link), estimator, l2=estimator.alpha * sample_weight.sum()
-    )
+    l2 = estimator.alpha * sample_weight.sum()
+    return _regression(estimator, Tweedie(power, log_link), l2=l2)
+
+
+def read_huber(estimator, X, y, sample_weight):
+    """HuberRegressor, which fits its scale together with the weights."""
+    return HuberSensitivities(estimator)
 
 
 def read_sgd(estimator, X, y, sample_weight):
     """SGDRegressor and SGDClassifier: a mean over records, one class against the rest.
 
-    The weights of classes and records do not change the number of updates, so that the
-    penalty is counted once a record whatever its weight.
+    The weights of classes and records do not change the number of updates, so the
+    penalty is counted once per record whatever its weight.
     """
-    scale = estimator.alpha * X.shape[0]
-    l1_ratio = {"l1": 1.0, "l2": 0.0}.get(estimator.penalty, estimator.l1_ratio)
-    l1, l2 = scale * l1_ratio, scale * (1 - l1_ratio)
-    if estimator.penalty is None:
-        l1 = l2 = 0.0
-    losses = {
-        "squared_error": SquaredError(),
-        "huber": Huber(estimator.epsilon),
-        "log_loss": LogLoss(),
-        "modified_huber": ModifiedHuber(),
-    }
-    family = losses[estimator.loss]
+    l1, l2 = _sgd_penalties(estimator, X.shape[0])
+    loss = _SGD_LOSSES[estimator.loss](estimator)
     if isinstance(estimator, SGDRegressor):
-        return _regression(family, estimator, l1=l1, l2=l2)
-    classes, coef = estimator.classes_, _coef(estimator)
-    class_weight = compute_class_weight(estimator.class_weight, classes=classes, y=y)
-    regression = isinstance(family, SquaredError | Huber)
-    labels = ClassTargets(
+        return _regression(estimator, loss, l1=l1, l2=l2)
+    classes = estimator.classes_
+    targets = ClassIndicators(
         classes,
-        len(coef),
-        -1.0 if regression else 0.0,
-        class_weight,
-        own_only=len(classes) > 2,
+        len(_coef(estimator)),
+        -1.0 if loss.for_regression else 0.0,
+        compute_class_weight(estimator.class_weight, classes=classes, y=y),
+        one_vs_rest=len(classes) > 2,
     )
-    return _objective(
-        family,
-        coef,
-        estimator.intercept_,
-        estimator.fit_intercept,
-        l1,
-        l2,
-        labels=labels,
-        averaged=regression,
+    objective = _objective(
+        estimator, loss, targets, l1=l1, l2=l2, averaged=loss.for_regression
     )
+    return SeparableSensitivities(objective)
 
 
-def _regression(family, estimator, *, l1=0.0, l2=0.0, positive=False):
-    coef = _coef(estimator)
-    return _objective(
-        family,
-        coef,
-        estimator.intercept_,
-        estimator.fit_intercept,
-        l1,
-        l2,
-        labels=NumericTargets(len(coef)),
-        positive=positive,
-        averaged=True,
-    )
+def _sgd_penalties(estimator, n_records):
+    if estimator.penalty is None:
+        return 0.0, 0.0
+    scale = estimator.alpha * n_records
+    l1_ratio = {"l1": 1.0, "l2": 0.0}.get(estimator.penalty, estimator.l1_ratio)
+    return scale * l1_ratio, scale * (1 - l1_ratio)
+
+
+def _regression(estimator, loss, *, l1=0.0, l2=0.0):
+    targets = RegressionTargets(len(_coef(estimator)))
+    objective = _objective(estimator, loss, targets, l1=l1, l2=l2, averaged=True)
+    return SeparableSensitivities(objective)
 
 
 def _coef(estimator):
@@ -187,34 +168,35 @@ def _coef(estimator):
     return np.atleast_2d(coef).astype(np.float64)
 
 
-def _objective(
-    family, coef, intercept, fit_intercept, l1, l2, *, positive=False, **options
-):
-    n_outputs = len(coef)
-    l1, l2 = (
-        np.broadcast_to(np.asarray(penalty, dtype=np.float64), n_outputs)
-        for penalty in (l1, l2)
-    )
+def _objective(estimator, loss, targets, *, l1=0.0, l2=0.0, averaged=False):
+    coef = _coef(estimator)
+
+    def per_output(values):
+        return np.broadcast_to(np.asarray(values, dtype=np.float64), len(coef))
+
+    l1, l2 = per_output(l1), per_output(l2)
     active = np.ones(coef.shape, dtype=bool)
-    if positive:
+    if getattr(estimator, "positive", False):
         active = coef > 0
     elif (l1 > 0).any():
         active = coef != 0
     return Objective(
-        family,
-        coef,
-        np.broadcast_to(np.asarray(intercept, dtype=np.float64), n_outputs),
-        bool(fit_intercept),
-        l1,
-        l2,
-        active,
-        **options,
+        loss=loss,
+        coef=coef,
+        intercept=per_output(estimator.intercept_),
+        fit_intercept=bool(estimator.fit_intercept),
+        l1=l1,
+        l2=l2,
+        active=active,
+        targets=targets,
+        averaged=averaged,
     )
 
 
 READERS = {
     ElasticNet: read_elastic_net,
     GammaRegressor: read_glm,
+    HuberRegressor: read_huber,
     Lasso: read_elastic_net,
     LinearRegression: read_least_squares,
     LogisticRegression: read_logistic,
@@ -226,9 +208,15 @@ READERS = {
     TweedieRegressor: read_glm,
 }
 
-SMOOTH_LOSSES = {
-    SGDClassifier: ("log_loss", "modified_huber", "squared_error", "huber"),
-    SGDRegressor: ("squared_error", "huber"),
+# The losses that have a curvature, by the names that scikit-learn gives them.
+_SGD_LOSSES = {
+    "squared_error": lambda estimator: SquaredError(),
+    "huber": lambda estimator: Huber(estimator.epsilon),
+    "log_loss": lambda estimator: LogLoss(),
+    "modified_huber": lambda estimator: ModifiedHuber(),
 }
 
-SUPPORTED = sorted([HuberRegressor.__name__, *(model.__name__ for model in READERS)])
+SMOOTH_LOSSES = {
+    SGDClassifier: tuple(_SGD_LOSSES),
+    SGDRegressor: ("squared_error", "huber"),
+}

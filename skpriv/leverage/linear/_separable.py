@@ -1,6 +1,7 @@
-"""Sensitivities of models whose logits are fitted one by one."""
+"""Sensitivities of models whose loss is a sum over their logits."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,38 +11,71 @@ from skpriv.leverage._influence import (
     least_squares_statistics,
 )
 from skpriv.leverage._inverse import InverseRoot, inverse_root
-from skpriv.leverage._terms import RecordTerms
-from skpriv.leverage.linear._features import Features, conditioned_root
-from skpriv.leverage.linear._losses import SquaredError, spread
+from skpriv.leverage._scores import RecordTerms, Status
+from skpriv.leverage.linear._curvature import (
+    conditioned_root,
+    not_estimable,
+    null_space_form,
+    quadratic_forms,
+    weighted_gram,
+)
+from skpriv.leverage.linear._features import Features
+from skpriv.leverage.linear._sensitivities import LinearSensitivities
+from skpriv.leverage.linear._targets import standard_deviation
 
 
-def weighted_gram(Z, weights):
-    """Return Zᵀ diag(weights) Z, by a symmetric product where weights allow."""
-    if (weights >= 0).all():
-        A = Z * np.sqrt(weights)[:, None]
-        return A.T @ A
-    return (Z * weights[:, None]).T @ Z
+class Outputs(NamedTuple):
+    """Records as the loss sees them; arrays of shape (n_rows, n_outputs).
 
-
-def quadratic_forms(root, Z):
-    """Return zᵀ H⁺ z for each row z, from a root of the inverse of H.
-
-    Parameters
+    Attributes
     ----------
-    root : InverseRoot
-        Of the curvature matrix.
-    Z : ndarray of shape (n_rows, size)
-
-    Returns
-    -------
-    forms : ndarray of shape (n_rows,)
+    logits, targets, weights : ndarray
     """
-    half = Z @ root.W
-    return np.einsum("ij,ij->i", half, half)
+
+    logits: np.ndarray
+    targets: np.ndarray
+    weights: np.ndarray
+
+    def select(self, outputs):
+        """Return the same of some outputs."""
+        return Outputs(*(values[:, outputs] for values in self))
 
 
 @dataclass
-class OneLogit:
+class HalfSamples:
+    """Models fitted on random halves of the records, to first order.
+
+    Attributes
+    ----------
+    root : InverseRoot
+        Of twice the Hessian of a half with the same penalty.
+    covariance : ndarray of shape (n_coordinates, n_coordinates)
+        Of the weights over halves: H⁻¹ G H⁻¹ with that Hessian, and G the sum of the
+        outer products of the records' gradients.
+    """
+
+    root: InverseRoot
+    covariance: np.ndarray
+
+    def confidence(self, Z, extra):
+        """Return shift and variance of the logits of rows, per unit of their gradient.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (n_rows, n_coordinates)
+        extra : ndarray of shape (n_rows,)
+            As of `null_space_form`.
+
+        Returns
+        -------
+        shift, variance : ndarray of shape (n_rows,)
+        """
+        shift = quadratic_forms(self.root, Z) + extra / 2
+        return shift, np.einsum("ij,ij->i", Z @ self.covariance, Z)
+
+
+@dataclass
+class SolvedLogits:
     """One logit's curvature, or that of several logits which share it.
 
     Attributes
@@ -55,14 +89,11 @@ class OneLogit:
     root : InverseRoot
         Of the Hessian of the objective, in coordinates.
     step : ndarray of shape (n_coordinates, n_logits)
-        The Newton step that is left to the optimum.
+        The Newton step that remains to the optimum.
     l2 : float
         Penalty of the weights: ``l2 / 2 * ||w||**2``.
-    half_root : InverseRoot or None
-        Of twice the Hessian of a random half of the records with the same penalty.
-    sandwich : ndarray of shape (n_coordinates, n_coordinates) or None
-        H⁻¹ G H⁻¹ with that Hessian, and G the sum of the outer products of the
-        records' gradients: the variance of the weights over random halves.
+    halves : HalfSamples or None
+        None unless attack power was asked for.
     """
 
     outputs: slice
@@ -71,16 +102,14 @@ class OneLogit:
     root: InverseRoot
     step: np.ndarray
     l2: float
-    half_root: InverseRoot | None
-    sandwich: np.ndarray | None
+    halves: HalfSamples | None
 
     def select(self, X):
+        """Return the columns of X that have a weight."""
         return X if self.columns is None else X[:, self.columns]
 
 
-def solve_logits(
-    features, objective, outputs, columns, f, y, weights, *, variance=False
-):
+def solve_logits(features, objective, outputs, columns, records, *, halves=False):
     """Compute the curvature of logits at the fitted weights, and their Newton step.
 
     Parameters
@@ -88,29 +117,28 @@ def solve_logits(
     features : Features
         Of the training rows.
     objective : Objective
-        What the model minimises.
+        The objective that the model minimises.
     outputs : slice
         The logits; several only if they share their curvature.
     columns : ndarray or None
         The features that have a weight.
-    f, y, weights : ndarray of shape (n_rows, n_outputs)
-        Logits, targets and sample weights of the training rows, all outputs.
-    variance : bool, default=False
-        Whether to compute what random halves need; for one logit only.
+    records : Outputs
+        All outputs of the training rows.
+    halves : bool, default=False
+        Whether to compute `HalfSamples`; for one logit only.
 
     Returns
     -------
-    solved : OneLogit
+    solved : SolvedLogits
 
     Raises
     ------
     NegativeCurvatureError
-        If the fitted weights are no minimum.
+        If the fitted weights are not at a minimum.
     """
-    family = objective.family
-    f, y, weights = f[:, outputs], y[:, outputs], weights[:, outputs]
-    gradients = weights * family.gradient(y, f)
-    curvature = (weights * family.curvature(y, f))[:, 0]
+    f, y, weights = records.select(outputs)
+    gradients = weights * objective.loss.gradient(y, f)
+    curvature = (weights * objective.loss.curvature(y, f))[:, 0]
     l2 = objective.l2[outputs.start]
 
     def hessian(features):
@@ -124,14 +152,14 @@ def solve_logits(
     for rows, Z, _ in features.batches(features.X):
         gradient += Z.T @ gradients[rows]
     step = -root.solve(gradient)
-    half_root = sandwich = None
-    if variance:
+    half_samples = None
+    if halves:
         half_root = inverse_root(H + np.diag(features.penalty(l2)))
         G = np.zeros_like(H)
         for rows, Z, _ in features.batches(features.X):
             G += weighted_gram(Z, gradients[rows, 0] ** 2)
-        sandwich = half_root.solve(half_root.solve(G).T)
-    return OneLogit(outputs, columns, features, root, step, l2, half_root, sandwich)
+        half_samples = HalfSamples(half_root, half_root.solve(half_root.solve(G).T))
+    return SolvedLogits(outputs, columns, features, root, step, l2, half_samples)
 
 
 def _penalty_gradient(features, objective, outputs, columns):
@@ -143,122 +171,107 @@ def _penalty_gradient(features, objective, outputs, columns):
     return np.column_stack(gradients)
 
 
-class SeparableModel:
+class SeparableSensitivities(LinearSensitivities):
     """A fitted linear model whose loss is a sum over its logits.
 
     Parameters
     ----------
     objective : Objective
-        What the model minimises.
-    X : {ndarray, sparse matrix} of shape (n_rows, n_features)
-        The rows that it was fitted on.
-    y, sample_weight : ndarray of shape (n_rows, ...)
-        Their labels and weights.
-    variance : bool, default=False
-        Whether the terms of records are to include the variance of confidence.
+        The objective that the model minimises, with a loss of each logit.
     """
 
-    def __init__(self, objective, X, y, sample_weight, *, variance=False):
+    def __init__(self, objective):
         self.objective = objective
-        self.quadratic = objective.quadratic
-        X = objective.design(X)
-        targets = objective.labels.encode(y)
-        self._spread = spread(targets)
-        weights = objective.labels.weigh(y, sample_weight)
-        fit = (objective.logits(X), targets, weights)
+
+    @property
+    def has_confidence(self):
+        return self.objective.loss.has_confidence and len(self.objective.coef) == 1
+
+    @property
+    def quadratic(self):
+        return self.objective.loss.quadratic and bool(self.objective.active.all())
+
+    def solve(self, X, y, sample_weight, *, attack_power=False):
+        objective = self.objective
+        X, records = self._read(X, y, sample_weight)
+        self._deviation = standard_deviation(records.targets)
         shared = {}
         self._solved = []
-        for outputs, columns in self._groups(weights):
-            penalized = bool(objective.l2[outputs.start] > 0)
-            key = (None if columns is None else columns.tobytes(), penalized)
+        for outputs, columns in self._groups(records.weights):
+            penalised = bool(objective.l2[outputs.start] > 0)
+            key = (None if columns is None else columns.tobytes(), penalised)
             if key not in shared:
-                shared[key] = Features(
-                    X if columns is None else X[:, columns],
-                    objective.fit_intercept,
-                    penalized,
-                )
-            self._solved.append(
-                solve_logits(
-                    shared[key], objective, outputs, columns, *fit, variance=variance
-                )
+                selected = X if columns is None else X[:, columns]
+                shared[key] = Features(selected, objective.fit_intercept, penalised)
+            solved = solve_logits(
+                shared[key], objective, outputs, columns, records, halves=attack_power
             )
+            self._solved.append(solved)
+        return self
+
+    def _read(self, X, y, sample_weight):
+        objective = self.objective
+        X = objective.design(X)
+        targets = objective.targets.encode(y)
+        weights = objective.targets.weigh(y, sample_weight)
+        return X, Outputs(objective.logits(X), targets, weights)
 
     def _groups(self, weights):
         """Group outputs that share a curvature, with the features they use."""
-        objective = self.objective
-        n_outputs = len(objective.coef)
-        if (
-            isinstance(objective.family, SquaredError)
-            and objective.active.all()
-            and len(set(objective.l2)) == 1
-            and (weights == weights[:, :1]).all()
-        ):
-            return [(slice(0, n_outputs), None)]
+        l2 = self.objective.l2
+        if self.quadratic and (l2 == l2[0]).all() and (weights == weights[:, :1]).all():
+            return [(slice(0, len(l2)), None)]
         return [
             (slice(j, j + 1), None if active.all() else np.flatnonzero(active))
-            for j, active in enumerate(objective.active)
+            for j, active in enumerate(self.objective.active)
         ]
 
     def terms(self, X, y, sample_weight):
-        """Return the `RecordTerms` of rows."""
-        objective = self.objective
-        family = objective.family
-        X = objective.design(X)
-        targets, f = objective.labels.encode(y), objective.logits(X)
-        weights = objective.labels.weigh(y, sample_weight)
+        loss = self.objective.loss
+        X, (f, targets, weights) = self._read(X, y, sample_weight)
         forms, steps = np.zeros((2, *f.shape))
-        shift, variances = np.zeros((2, len(f)))
-        undetermined = np.zeros(len(f), dtype=bool)
+        shift = variance = None
+        if self._solved[0].halves is not None:
+            shift, variance = np.zeros((2, len(f)))
+        status = np.full(len(f), Status.VALID)
         for solved in self._solved:
-            for rows, Z, beyond in solved.features.batches(solved.select(X)):
-                extra = beyond / solved.l2 if solved.l2 > 0 else np.zeros(len(Z))
+            for rows, Z, null_space in solved.features.batches(solved.select(X)):
+                extra = null_space_form(null_space, solved.l2)
                 own = quadratic_forms(solved.root, Z) + extra
                 forms[rows, solved.outputs] = own[:, None]
                 steps[rows, solved.outputs] = Z @ solved.step
-                undetermined[rows] |= np.isinf(beyond) | (solved.root.outside(Z) > 1e-6)
-                if solved.half_root is not None:
-                    shift[rows] = quadratic_forms(solved.half_root, Z) + extra / 2
-                    variances[rows] = np.einsum("ij,ij->i", Z @ solved.sandwich, Z)
-        pull = weights * family.response(targets, f) * forms
-        gradients = family.gradient(targets, f)
-        gather = np.mean if objective.averaged else np.sum
-        return RecordTerms(
-            leverage=gather(pull * family.slope(f), axis=1),
-            logit_leverage=gather(pull, axis=1),
-            hat=weights * family.curvature(targets, f) * forms,
-            self_influence=(weights * gradients**2 * forms).sum(axis=1),
+                share = solved.root.null_space_share(Z)
+                status[rows] |= not_estimable(null_space, share)
+                if solved.halves is not None:
+                    confidence = solved.halves.confidence(Z, extra)
+                    shift[rows], variance[rows] = confidence
+        on_logits = weights * loss.mixed_derivative(targets, f) * forms
+        gradients = loss.gradient(targets, f)
+        if shift is not None:
             # Per unit of the record's own gradient, as the variance is.
-            shift=(weights * np.abs(gradients))[:, 0] * shift,
-            variance=variances,
-            step=family.step_size(f, steps, self._spread).max(axis=1),
-            undetermined=undetermined,
+            shift *= (weights * np.abs(gradients))[:, 0]
+        gather = np.mean if self.objective.averaged else np.sum
+        return RecordTerms(
+            status=status,
+            leverage=gather(on_logits * loss.inverse_link_derivative(f), axis=1),
+            logit_leverage=gather(on_logits, axis=1),
+            self_influence=(weights * gradients**2 * forms).sum(axis=1),
+            hat=weights * loss.curvature(targets, f) * forms,
+            confidence_shift=shift,
+            confidence_variance=variance,
+            newton_step=loss.step_size(f, steps, self._deviation).max(axis=1),
         )
 
     def influence(self, X, y, sample_weight):
-        """Return the `InfluenceStatistics` of the rows that the model was fitted on.
-
-        Raises
-        ------
-        TypeError
-            If the loss is that of no exponential family.
-        """
-        objective = self.objective
-        family = objective.family
-        if not hasattr(family, "dispersion"):
-            raise TypeError(
-                "influence statistics are defined for least squares, logistic "
-                f"regression and the Tweedie family, not for {type(family).__name__}."
-            )
+        loss = self.objective.loss
+        if not loss.exponential_family:
+            return None
         hat = self.terms(X, y, sample_weight).hat
-        mean = family.mean(objective.logits(objective.design(X)))
-        residuals = objective.labels.encode(y) - mean
-        residuals /= np.sqrt(family.variance(mean))
-        weights = objective.labels.weigh(y, sample_weight)
-        columns = [
-            hat,
-            *influence_statistics(hat, residuals, weights, family.dispersion),
-        ]
-        if isinstance(family, SquaredError):
+        _, (f, targets, weights) = self._read(X, y, sample_weight)
+        mean = loss.mean(f)
+        residuals = (targets - mean) / np.sqrt(loss.variance(mean))
+        columns = [hat, *influence_statistics(hat, residuals, weights, loss.dispersion)]
+        if loss.exact_deletion:
             columns += least_squares_statistics(hat, residuals, weights)
         if hat.shape[1] == 1:
             columns = [column.ravel() for column in columns]

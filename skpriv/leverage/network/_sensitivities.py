@@ -4,9 +4,8 @@ import numpy as np
 import torch
 from sklearn.utils import gen_batches
 
-from skpriv.leverage._adapters import Sensitivities
 from skpriv.leverage._inverse import NegativeCurvatureError
-from skpriv.leverage._scores import RecordTerms, Status
+from skpriv.leverage._scores import RecordTerms, Sensitivities, Status
 from skpriv.leverage.network._blocks import FactoredBlock
 from skpriv.leverage.network._choices import (
     choose_batch_size,

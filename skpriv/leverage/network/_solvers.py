@@ -152,7 +152,7 @@ class DirectSolver:
         if self._inverse.span is None:
             return np.zeros(len(batch.residuals), dtype=bool)
         A = (batch.basis.T @ rows(batch.blocks)).cpu().numpy()
-        share = self._inverse.outside(A.reshape(-1, A.shape[2]))
+        share = self._inverse.null_space_share(A.reshape(-1, A.shape[2]))
         return (share > _NULL_SPACE_SHARE).reshape(len(A), -1).any(axis=1)
 
 
