@@ -236,5 +236,5 @@ def backward(blocks, U, out):
 
 
 def rows(blocks):
-    """Return the Jacobian of each record, of shape (n_records, n_rows, n_parameters)."""
+    """Return the Jacobians of records, (n_records, n_rows, n_parameters)."""
     return torch.cat([block.rows() for _, block in blocks], dim=2)

@@ -1,8 +1,8 @@
 """Losses as functions of network outputs.
 
 Each class is the loss of one record. A network minimises the sum of the losses,
-weighted by `weights` and divided by `total`. A penalty of λ ‖θ‖²/2 that is added to this
-mean has the factor λ times `total` if it is added to the sum.
+weighted by `weights` and divided by `total`. The penalty λ ‖θ‖²/2 on this mean is one
+of `total` times λ ‖θ‖²/2 on the sum.
 """
 
 from dataclasses import dataclass
@@ -38,12 +38,15 @@ class _Loss:
     ----------
     has_confidence : bool
         Whether the loss assigns a probability p_y to a label.
+    is_softmax : bool
+        Whether the Hessian is that of a softmax, diag(p) - p pᵀ.
     label_factor : float
         Factor on the derivative of the gradient in the label: less than 1 if labels
         are smoothed.
     """
 
     has_confidence = False
+    is_softmax = False
     label_factor = 1.0
 
     def total(self, codes, sample_weight):
@@ -99,6 +102,7 @@ class SoftmaxLoss(_Loss):
     weighted_mean: bool = True
 
     has_confidence = True
+    is_softmax = True
 
     @property
     def label_factor(self):
@@ -230,9 +234,9 @@ class LogisticLoss(_Loss):
         """Raise a ValueError unless there is one output."""
         if outputs.ndim > 2 or outputs[0].numel() != 1:
             raise ValueError(
-                f"the outputs of the network have shape {tuple(outputs.shape)}, but for "
-                "a binary cross-entropy there must be one output per record; several "
-                "labels per record are not supported."
+                f"the outputs of the network have shape {tuple(outputs.shape)}, but "
+                "for a binary cross-entropy there must be one output per record; "
+                "several labels per record are not supported."
             )
 
     def weights(self, codes):

@@ -20,7 +20,6 @@ from skpriv.leverage.network._curvature import (
 )
 from skpriv.leverage.network._jacobians import Jacobians
 from skpriv.leverage.network._layers import select_parameters
-from skpriv.leverage.network._losses import SoftmaxLoss
 from skpriv.leverage.network._memory import items_in_chunk
 from skpriv.leverage.network._solvers import (
     ConjugateGradientsSolver,
@@ -275,7 +274,7 @@ def _matrix(curvature):
 
 def _has_softmax_head(gauss_newton):
     """Tell whether the parameters are those of a linear layer that gives the logits."""
-    if not isinstance(gauss_newton.network.loss, SoftmaxLoss):
+    if not gauss_newton.network.loss.is_softmax:
         return False
     logits, blocks = gauss_newton.jacobians.blocks(gauss_newton.inputs(slice(1)))
     (_, block), *others = blocks

@@ -23,7 +23,7 @@ from skpriv.leverage.network._targets import (
 )
 from skpriv.utils._pipelines import split_pipeline
 
-# A new loss is one entry here, a branch of `read_loss`, and its class in `_losses`.
+# The criteria of each kind of net; `_LOSSES` says how they are read.
 _CRITERIA = {
     NeuralNetClassifier: (CrossEntropyLoss, NLLLoss, BCEWithLogitsLoss),
     NeuralNetBinaryClassifier: (BCEWithLogitsLoss,),
@@ -312,21 +312,46 @@ def _check_parameters(criterion):
 def read_loss(net, device):
     """Return the loss that a fitted net minimises, one of `_losses`."""
     criterion = criterion_of(net)
-    mean = criterion.reduction == "mean"
-    if isinstance(criterion, MSELoss):
-        return SquaredLoss(over_outputs=criterion.reduction)
-    if isinstance(criterion, BCEWithLogitsLoss):
-        pos_weight = criterion.pos_weight
-        return LogisticLoss(1.0 if pos_weight is None else float(pos_weight))
+    return _LOSSES[type(criterion)](criterion, net, device)
+
+
+def _read_cross_entropy(criterion, net, device):
+    return SoftmaxLoss(
+        _class_weight(criterion, device),
+        label_smoothing=criterion.label_smoothing,
+        weighted_mean=criterion.reduction == "mean",
+    )
+
+
+def _read_negative_log_likelihood(criterion, net, device):
+    return SoftmaxLoss(
+        _class_weight(criterion, device),
+        # skorch adds this to the probabilities before it takes the logarithm.
+        log_eps=float(np.finfo(net_dtype(net)).eps),
+        weighted_mean=criterion.reduction == "mean",
+    )
+
+
+def _class_weight(criterion, device):
     weight = criterion.weight
-    if weight is not None:
-        weight = weight.detach().to(device, torch.float64)
-    if isinstance(criterion, CrossEntropyLoss):
-        smoothing = criterion.label_smoothing
-        return SoftmaxLoss(weight, label_smoothing=smoothing, weighted_mean=mean)
-    # skorch adds this to the probabilities before it takes the logarithm.
-    eps = float(np.finfo(net_dtype(net)).eps)
-    return SoftmaxLoss(weight, log_eps=eps, weighted_mean=mean)
+    return None if weight is None else weight.detach().to(device, torch.float64)
+
+
+def _read_binary_cross_entropy(criterion, net, device):
+    pos_weight = criterion.pos_weight
+    return LogisticLoss(1.0 if pos_weight is None else float(pos_weight))
+
+
+def _read_squared_error(criterion, net, device):
+    return SquaredLoss(over_outputs=criterion.reduction)
+
+
+_LOSSES = {
+    CrossEntropyLoss: _read_cross_entropy,
+    NLLLoss: _read_negative_log_likelihood,
+    BCEWithLogitsLoss: _read_binary_cross_entropy,
+    MSELoss: _read_squared_error,
+}
 
 
 def read_module(net):

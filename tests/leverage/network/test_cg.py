@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-torch = pytest.importorskip("torch")
-
-from skpriv.leverage.network._cg import (  # noqa: E402
+from skpriv.leverage.network._cg import (
     NystromPreconditioner,
     conjugate_gradients,
     nystrom,

@@ -1,3 +1,5 @@
+"""Jacobians are the gradients of single records, for layers of all kinds."""
+
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest

@@ -1,11 +1,11 @@
+"""Losses agree with their derivatives by autograd, and with torch's criteria."""
+
 import numpy as np
 import pytest
+import torch
+from torch.func import jacrev, vmap
 
-torch = pytest.importorskip("torch")
-
-from torch.func import jacrev, vmap  # noqa: E402
-
-from skpriv.leverage.network._losses import (  # noqa: E402
+from skpriv.leverage.network._losses import (
     LogisticLoss,
     SoftmaxLoss,
     SquaredLoss,
@@ -181,7 +181,12 @@ def test_one_output_may_come_without_its_axis(loss):
         (SoftmaxLoss(), torch.zeros(4, 2, 3), torch.zeros(4).long(), "one column for"),
         (SoftmaxLoss(), torch.zeros(4, 2), torch.arange(4), "number 3, but the net"),
         (SoftmaxLoss(log_eps=1e-7), torch.ones(4, 2), torch.zeros(4).long(), "softmax"),
-        (SoftmaxLoss(log_eps=1e-7), torch.eye(2) * 2 - 0.5, torch.arange(2), "no prob"),
+        (
+            SoftmaxLoss(log_eps=1e-7),
+            torch.eye(2) * 2 - 0.5,
+            torch.arange(2),
+            "must be prob",
+        ),
         (LogisticLoss(), torch.zeros(4, 2), torch.zeros(4).long(), "several labels"),
         (SquaredLoss(), torch.zeros(4, 2), torch.zeros(4, 1), r"shape \(4, 2\), but y"),
     ],
