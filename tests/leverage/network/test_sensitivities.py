@@ -205,7 +205,8 @@ def test_solvers_agree_with_dense_matrices(name, layers):
     net, X, y = problem(name)
     scorer = GLSScorer(FrozenEstimator(net), layers=layers, damping=0.1, tol=1e-9)
     direct = scorer.set_params(solver="direct").fit(X, y)
-    names = [name for layer in direct._sensitivities.jacobians.layers for name in layer.names]
+    layers_of = direct._sensitivities.jacobians.layers
+    names = [name for layer in layers_of for name in layer.names]
     if layers == "all":
         assert len(names) == len(list(net.module_.parameters()))
     expected, influence = dense_terms(net, X, y, names, 0.1)
