@@ -268,9 +268,7 @@ def test_labels_of_a_binary_net_are_0_and_1(labels):
 
 
 def test_a_binary_net_refuses_a_third_class():
-    with pytest.raises(
-        ValueError, match="y has 3 classes, but for NeuralNetBinaryClass"
-    ):
+    with pytest.raises(ValueError, match="y has 3 classes, but a net with"):
         reader(_net(NeuralNetBinaryClassifier)).targets(SPECIES, frozen=False)
 
 
