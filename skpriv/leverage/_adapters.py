@@ -1,4 +1,4 @@
-"""Kinds of models behind one interface; the only place that asks which kind it is."""
+"""Kinds of models behind one interface, and the one place that tells them apart."""
 
 import sys
 from abc import ABC, abstractmethod
@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from sklearn.base import is_classifier
 
+from skpriv.leverage.linear import LINEAR_MODELS
 from skpriv.leverage.linear._readers import READERS
 from skpriv.utils._optional import import_optional
 from skpriv.utils._pipelines import fit_params_of_last_step, split_pipeline
@@ -75,7 +76,7 @@ class Fitted(NamedTuple):
 
 
 class Adapter(ABC):
-    """What `GLSScorer` needs to do with an estimator, for one kind of model.
+    """Deals with an estimator on behalf of a `GLSScorer`, for one kind of model.
 
     Methods are called in this order: `rows_for_fit` and `check` once, then `fit`,
     `rows` and `sensitivities` for all records and again for each fold. Subclasses
@@ -317,7 +318,7 @@ def _is_instance_of(module, *names):
 # One entry per kind of model. Linear models have a table of their own, READERS.
 KINDS = (
     Kind(
-        ", ".join(sorted(model.__name__ for model in READERS)),
+        ", ".join(LINEAR_MODELS),
         _is_linear,
         "linear._adapter:LinearAdapter",
     ),

@@ -63,81 +63,80 @@ class TrainingRecords(NamedTuple):
 
 
 class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
-    """Score records by how hard their own labels pull the model's predictions.
+    """Score records by how strongly their own labels affect the model's predictions.
 
     The generalised leverage score (GLS) of a record is the sensitivity of the model's
     prediction for it to its own label: the trace of ∂p(x_i)/∂y_i, the model being
-    refitted. It is the hat matrix's diagonal for least squares and Pregibon's leverage
-    for logistic regression, and it is computed without refitting: by the implicit
+    refitted. It is the diagonal of the hat matrix for least squares, and Pregibon's
+    leverage for logistic regression. It is computed without refitting: by the implicit
     function theorem it is Tr(Λ_i J_i H⁻¹ J_iᵀ), with J_i the derivative of the record's
     logits in the parameters, Λ_i the curvature of its loss in the logits, and H the
-    Hessian of the whole objective, the penalty included.
+    Hessian of the whole objective, including the penalty.
 
     Parameters
     ----------
     estimator : estimator, default=None
-        The model: LinearRegression, Ridge, Lasso, ElasticNet, HuberRegressor,
-        PoissonRegressor, GammaRegressor, TweedieRegressor, RidgeClassifier,
-        LogisticRegression, SGDRegressor or SGDClassifier with a smooth loss; a
-        NeuralNetClassifier, NeuralNetBinaryClassifier or NeuralNetRegressor of skorch,
-        with CrossEntropyLoss, NLLLoss, BCEWithLogitsLoss or MSELoss; an MLPClassifier
-        or MLPRegressor; a Pipeline that ends in one; or one of these that is fitted
-        already, in a `FrozenEstimator`. A frozen one must have been fitted on the
-        rows, and the sample weights, that are passed to ``fit``. None takes a
-        LogisticRegression, converged tightly, if the target is discrete, and else a
-        Ridge.
+        The model: one of scikit-learn's linear models that minimise a smooth loss, as
+        listed in the user guide; a NeuralNetClassifier, NeuralNetBinaryClassifier or
+        NeuralNetRegressor of skorch, with CrossEntropyLoss, NLLLoss, BCEWithLogitsLoss
+        or MSELoss; an MLPClassifier or MLPRegressor; a Pipeline that ends in one of
+        these; or one that is already fitted, in a `FrozenEstimator`. A frozen model
+        must have been fitted on the rows, and with the sample weights, that are passed
+        to ``fit``. None uses a LogisticRegression with a small `tol` if the target is
+        discrete, and else a Ridge.
     variant : {"leverage", "self_influence", "attack_power"}, default="leverage"
-        What to score records by.
+        The score.
 
         - "leverage": the GLS.
-        - "self_influence": the first-order rise of a record's loss when it is removed.
+        - "self_influence": the first-order increase of a record's loss when it is
+          removed.
         - "attack_power": the predicted success rate, between 0.5 and 1, of a
           likelihood ratio attack (LiRA) on the record, without a shadow model. For
           classifiers that fit all probabilities in one loss.
     space : {"probability", "logit"}, default="probability"
         Whether leverage is that on the prediction (probabilities, the mean of a
         generalised linear model) or on the logit (the linear predictor), relative to
-        the mean logit where each class has one. Only the former may be combined with
-        another `variant`.
+        the mean logit if each class has one. "logit" requires ``variant="leverage"``.
     layers : "last", "all", int or list of str, default="last"
-        For networks: whose parameters are taken to follow a label: those of the last
-        layer, of the last so many, of all, or the parameters whose names begin so.
+        For networks: which parameters may change when a label changes: the last
+        layer's, the last n layers', all, or those whose names have one of these
+        prefixes.
     solver : {"auto", "direct", "cg", "sketch"}, default="auto"
         For networks.
 
         - "direct": one Cholesky factorisation of the curvature, exact.
         - "cg": conjugate gradients for each record, to the residual `tol`.
-        - "sketch": all training records by `n_sketches` solves, within a relative error
+        - "sketch": all training records by `n_sketches` solves, with a relative error
           of about ``sqrt(2 / n_sketches)``.
-        - "auto": the one with the fewest operations, the sketch only if it takes less
-          than a fifth of them, the direct one only if it fits into free memory.
+        - "auto": the one with the fewest operations; "sketch" only if it needs less
+          than a fifth of those of the others, "direct" only if it fits into free
+          memory.
     curvature : {"ggn", "hessian"}, default="ggn"
         For networks: the generalised Gauss-Newton matrix, which is never negative, or
         the Hessian itself.
     damping : "auto" or float, default="auto"
-        For networks: the λ of a penalty λ ‖θ‖²/2 next to the mean loss. "auto": the
-        optimiser's weight decay or the perceptron's `alpha`, and if there is none a
-        thousandth of the mean curvature.
+        For networks: the λ of a penalty λ ‖θ‖²/2 that is added to the mean loss. "auto"
+        is the optimiser's weight decay or the perceptron's `alpha`, or a thousandth of
+        the mean curvature if there is neither.
     cv : int, cross-validation splitter or iterable, default=None
-        Folds. Each training record is scored at models that are fitted without it, as
-        they would answer to it, and the scores are averaged if it is in several test
-        sets. None scores all records at the model fitted on all of them.
+        Folds. Each training record is scored as a new record by the models of the
+        folds that held it out, and the scores are averaged if there are several. None
+        scores all records at the model fitted on all of them.
     n_sketches : int, default=128
         Number of systems that the sketch solves; with "attack_power" three times that.
     tol : float, default=1e-6
-        Relative residual at which a system counts as solved, by conjugate gradients;
-        below 1.
+        Relative residual at which conjugate gradients stop; below 1.
     max_iter : int, default=1000
-        Largest number of their iterations.
+        Maximum number of iterations of conjugate gradients.
     batch_size : "auto" or int, default="auto"
-        For networks: number of records that are taken at once; "auto": as many as a
-        part of the free memory holds.
+        For networks: number of records that are processed at once; "auto": as many as
+        fit into a part of the free memory.
     device : str, default="auto"
         For networks: where to compute, such as "cpu" or "cuda"; "auto": where the
         network is.
     random_state : int, RandomState instance or None, default=None
-        Draws the sketch and, if not None, seeds the estimator before it is fitted:
-        all its random states, and torch's. Pass an int for scores that repeat.
+        Controls the sketch and, unless it is None, all random states of the estimator,
+        and torch's, before it is fitted. Pass an int for reproducible scores.
 
     Attributes
     ----------
@@ -149,23 +148,22 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         Sum of the training records' leverages on the prediction at `estimator_`: the
         number of parameters without a penalty, less with one.
     solver_ : {"direct", "cg", "sketch"}
-        The solver that was taken.
+        The solver that was used.
     damping_ : float or dict of str to float
         The damping, by name of the parameter if it differs between them. For networks.
     n_iter_ : ndarray of int, of shape (n_samples,)
-        Number of iterations that each training record's score took: 1 for a direct
-        solution, and the most of all systems for the sketch.
+        Number of iterations for each training record's score: 1 for a direct solution,
+        and the largest number of all systems for the sketch.
     residuals_ : ndarray of shape (n_samples,)
-        Relative residual that they left; 0 for a direct solution.
+        Relative residual that remained; 0 for a direct solution.
     newton_step_ : ndarray of shape (n_samples,)
-        How far one Newton step from the fitted weights would still move each training
-        record's logit (in standard deviations of the target for squared losses), or
-        the median record's, by leverage, if that is more: the curvature of all records
-        is in each score. About the relative error of its score. For linear models;
-        networks are scored at the weights that they have.
+        Size of the remaining Newton step in the record's logit (in standard deviations
+        of the target for squared losses), at least the leverage-weighted median; about
+        the score's relative error. For linear models; networks are scored at the
+        weights that they have.
     converged_ : ndarray of bool, of shape (n_samples,)
-        Whether that is small enough for a score; for networks, whether its systems
-        were solved, and met no negative curvature.
+        Whether `newton_step_` is at most 0.1; for networks, whether the record's
+        systems were solved without meeting negative curvature.
     n_features_in_ : int
         Number of features seen in ``fit``.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -174,10 +172,10 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
     Warns
     -----
     ConvergenceWarning
-        If scores are NaN, since the model is at no optimum, or has none (separable
-        classes without a penalty), or a row needs directions that no training row
-        has, or conjugate gradients ended too early or met a negative curvature. The
-        warning says how many, and why.
+        If scores are NaN, because the model is not at an optimum, or has none
+        (separable classes without a penalty), or the prediction for a row is not
+        estimable, or conjugate gradients ended too early or met negative curvature.
+        The warning says how many, and why.
 
     See Also
     --------
@@ -186,26 +184,26 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
     Notes
     -----
     Sample weights multiply a record's loss, and hence its leverage. The weights that
-    ``class_weight="balanced"`` sets are held fixed. With an L1 penalty or under
-    ``positive=True`` the weights at zero stay there (the active set); scores hold for
-    changes of a label too small to change that set.
+    ``class_weight="balanced"`` sets are held fixed. With an L1 penalty or
+    ``positive=True``, weights at zero stay there (the active set); scores hold for
+    changes of a label that are too small to change that set.
 
     Attack power compares, to first order, a record's confidence at models fitted on
-    random halves of the data with it and without it: the gap of the means against the
-    standard deviation on either side. A half meets the whole penalty where that
-    stands next to the sum of losses; next to their mean, as a network's weight decay
-    does, it shrinks with the half. What the record itself adds to the variance is not
-    counted as noise.
+    random halves of the data with it and without it: the gap of the means relative to
+    the standard deviation on either side. If the penalty is added to the *sum* of
+    losses, a half-sample model is fitted with all of it; if it is added to their mean,
+    like a network's weight decay, it is halved with the data. The record's own
+    contribution to the variance is not counted as noise.
 
-    Multi-output least squares average the leverage over the outputs, so that it is the
-    hat matrix's diagonal again.
+    Leverages of multi-output least squares are averaged over the outputs, so that they
+    are the diagonal of the hat matrix again.
 
     Networks are scored in evaluation mode (no dropout, batch norms with their running
     statistics), in double precision. Rows that skorch's `train_split` holds out count
     as training records; pass ``train_split=None``. Integer labels from 0 on are the
-    numbers of a net's outputs, others are numbered in sorted order. A network that
-    fits its training labels closely has no curvature left there, and its in-sample
-    scores fade where it memorises most; scores by `cv` do not.
+    numbers of a net's outputs; others are numbered in sorted order. A network that
+    fits its training labels closely has little curvature left there, so in-sample
+    scores are small where it memorises most; scores by `cv` are not.
 
     References
     ----------
@@ -301,7 +299,7 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-            The training rows, in whatever form the estimator takes.
+            The training rows, in any form that the estimator takes.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Their labels or targets.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -314,10 +312,10 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         Raises
         ------
         TypeError
-            If the model, or a network's loss, is none of those supported.
+            If the model, or its loss, is not supported.
         ValueError
-            If a parameter does not apply to the model, or `cv` asks a
-            frozen one to be fitted again.
+            If a parameter does not apply to the model, or `cv` is given for a frozen
+            model.
         ImportError
             If the model is a network and torch or skorch is not installed.
         """
@@ -520,8 +518,8 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         Returns
         -------
         influence : InfluenceStatistics
-            With leverages, studentised residuals and Cook's distances as attributes,
-            under the names that they have in statsmodels.
+            Leverages, studentised residuals and Cook's distances, as attributes named
+            as in statsmodels.
 
         Raises
         ------

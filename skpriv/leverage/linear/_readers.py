@@ -130,7 +130,8 @@ def read_sgd(estimator, X, y, sample_weight):
     penalty is counted once per record whatever its weight.
     """
     l1, l2 = _sgd_penalties(estimator, X.shape[0])
-    loss = _SGD_LOSSES[estimator.loss](estimator)
+    kind, parameters = _SGD_LOSSES[estimator.loss]
+    loss = kind(*(getattr(estimator, name) for name in parameters))
     if isinstance(estimator, SGDRegressor):
         return _regression(estimator, loss, l1=l1, l2=l2)
     classes = estimator.classes_
@@ -208,15 +209,17 @@ READERS = {
     TweedieRegressor: read_glm,
 }
 
-# The losses that have a curvature, by the names that scikit-learn gives them.
+# The losses of SGD that have a curvature, and the parameters that each takes.
 _SGD_LOSSES = {
-    "squared_error": lambda estimator: SquaredError(),
-    "huber": lambda estimator: Huber(estimator.epsilon),
-    "log_loss": lambda estimator: LogLoss(),
-    "modified_huber": lambda estimator: ModifiedHuber(),
+    "squared_error": (SquaredError, ()),
+    "huber": (Huber, ("epsilon",)),
+    "log_loss": (LogLoss, ()),
+    "modified_huber": (ModifiedHuber, ()),
 }
 
 SMOOTH_LOSSES = {
     SGDClassifier: tuple(_SGD_LOSSES),
-    SGDRegressor: ("squared_error", "huber"),
+    SGDRegressor: tuple(
+        name for name, (loss, _) in _SGD_LOSSES.items() if loss.for_regression
+    ),
 }
