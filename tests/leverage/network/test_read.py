@@ -222,7 +222,7 @@ def test_labels_are_numbers_of_outputs_or_numbered_in_order(labels, numbers):
     assert_array_equal(targets.codes(labels[1:2]), numbers[1:2])
 
 
-def test_labels_have_the_places_that_the_net_was_told():
+def test_labels_have_the_positions_that_the_net_was_given():
     targets = reader(_net(classes=list(NAMES))).targets(NAMES[[2, 1]], frozen=False)
     assert_array_equal(targets.codes(NAMES), [0, 1, 2])
     frozen = _net(classes=list(NAMES)).fit(X, SPECIES)
