@@ -42,7 +42,7 @@ from torch.func import functional_call, jvp, vjp, vmap
 from skpriv import GLSScorer
 from skpriv.leverage.network._blocks import rows
 from skpriv.leverage.network._cg import conjugate_gradients, nystrom
-from skpriv.leverage.network._curvature import GaussNewton, TrainingRecords
+from skpriv.leverage.network._curvature import CodedRecords, GaussNewton
 from skpriv.leverage.network._jacobians import Jacobians
 from skpriv.leverage.network._layers import select_parameters
 from skpriv.leverage.network._skorch import SkorchReader
@@ -78,7 +78,7 @@ class Problem:
         self.jacobians = Jacobians(inner, names, self.network.loss.logits, example)
         codes = self.network.tensor(self.y)
         weights = self.network.loss.weights(codes)
-        records = TrainingRecords(self.X, codes, weights)
+        records = CodedRecords(self.X, codes, weights)
         self.curvature = GaussNewton(
             self.network, self.jacobians, records, batch_size=250
         )

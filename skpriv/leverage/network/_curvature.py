@@ -12,8 +12,8 @@ from skpriv.leverage.network._blocks import backward, forward, rows
 from skpriv.leverage.network._memory import column_batches, free_bytes
 
 
-class TrainingRecords(NamedTuple):
-    """The records that a network was trained on.
+class CodedRecords(NamedTuple):
+    """The records that a network was trained on, with coded labels.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class GaussNewton:
     ----------
     network : Network
     jacobians : Jacobians
-    records : TrainingRecords
+    records : CodedRecords
     batch_size : int
         Number of records in a chunk.
 

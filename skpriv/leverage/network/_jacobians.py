@@ -86,9 +86,8 @@ class Jacobians:
             Jacobian with respect to them.
         """
         leaves = self.leaves()
-        logits, calls = self._run(inputs, leaves)
+        logits, found = self._observe(inputs, leaves)
         check = _GradientCheck(logits, leaves)
-        found = _blocks_of_calls(logits, calls)
         blocks = []
         for index, layer in enumerate(self.layers):
             block = found.get(index)
@@ -108,14 +107,14 @@ class Jacobians:
             for name in layer.names
         }
 
-    def _run(self, inputs, leaves):
+    def _observe(self, inputs, leaves):
         """Run the module once, and observe its layers.
 
         Returns
         -------
         logits : Tensor of shape (n_records, n_logits)
-        calls : dict of int to _Calls
-            The calls of each layer that is observed, by its position in the list.
+        blocks : dict of int to block
+            The Jacobians of the observed layers, by their positions in the list.
         """
         calls = {
             index: _Calls(self.layers[index], len(inputs))
@@ -124,7 +123,8 @@ class Jacobians:
         # Hooks belong to the module, which another thread may run at the same time.
         with _RUNNING, _hooked(calls.values()), torch.enable_grad():
             outputs = functional_call(self.module, leaves, (inputs,))
-            return self._logits_of(outputs), calls
+            logits = self._logits_of(outputs)
+        return logits, _blocks_of_calls(logits, calls)
 
     def _record_by_record(self, layer, inputs, check):
         """Differentiate the logits in the parameters of a layer record by record."""
@@ -232,7 +232,7 @@ def _hooked(calls):
 
 
 def _blocks_of_calls(logits, calls):
-    """Return the Jacobians of observed layers, by their position in the list."""
+    """Return the Jacobians of observed layers, from the inputs and outputs of calls."""
     outputs = [out for own in calls.values() for out in own.outputs]
     derivatives = _derivatives(logits, outputs)
     blocks = {}

@@ -4,14 +4,18 @@ import numpy as np
 import torch
 from sklearn.base import is_classifier
 from sklearn.utils import check_array, gen_batches
-from sklearn.utils.multiclass import check_classification_targets
 
 from skpriv.leverage.network._losses import LogisticLoss, SoftmaxLoss, SquaredLoss
-from skpriv.leverage.network._read import Network, choose_device, copy_for_evaluation
+from skpriv.leverage.network._read import (
+    Network,
+    Reader,
+    choose_device,
+    copy_for_evaluation,
+)
 from skpriv.leverage.network._targets import (
     OutputNumbers,
     TargetColumns,
-    check_one_label_per_record,
+    check_labels_of_classifier,
 )
 from skpriv.utils._pipelines import fit_params_of_last_step
 
@@ -25,116 +29,58 @@ _ACTIVATIONS = {
 _LARGEST_AUTOMATIC_BATCH = 200
 
 
-class PerceptronReader:
-    """Read a multi-layer perceptron.
-
-    Parameters
-    ----------
-    mlp : MLPClassifier or MLPRegressor
-        Fitted or not.
-    """
-
-    def __init__(self, mlp):
-        self.mlp = mlp
+class PerceptronReader(Reader):
+    """Read multi-layer perceptrons of scikit-learn."""
 
     def check(self):
         """Raise a TypeError unless the loss of the perceptron is supported."""
-        if not is_classifier(self.mlp) and self.mlp.loss != "squared_error":
+        if not is_classifier(self.model) and self.model.loss != "squared_error":
             raise TypeError(
-                f"estimator is an MLPRegressor with loss={self.mlp.loss!r}; it must be "
-                "'squared_error'."
+                f"estimator is an MLPRegressor with loss={self.model.loss!r}; it must "
+                "be 'squared_error'."
             )
 
     def held_out_remedy(self):
-        """Return the parameter that makes it train on all rows; None if it does."""
-        holds_out = self.mlp.early_stopping and self.mlp.solver != "lbfgs"
+        """Return the parameter with which all rows are trained on; None if they are."""
+        holds_out = self.model.early_stopping and self.model.solver != "lbfgs"
         return "early_stopping=False" if holds_out else None
 
     def rows(self, X):
-        """Return rows in the form that ``fit`` takes: an array, dense or sparse."""
+        """Return rows as an array or a sparse matrix, in single or double precision."""
         return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
 
     def targets(self, y, *, frozen):
-        """Learn the outputs of labels, which the perceptron numbers itself.
-
-        Parameters
-        ----------
-        y : ndarray of shape (n,) or (n, n_outputs)
-        frozen : bool
-            Whether the perceptron is fitted already, and is not fitted again.
-
-        Returns
-        -------
-        targets : TargetColumns or OutputNumbers
-
-        Raises
-        ------
-        ValueError
-            If there are several labels per record for a classifier.
-        """
-        if not is_classifier(self.mlp):
+        """Learn which outputs labels belong to: classes are numbered in order."""
+        if not is_classifier(self.model):
             return TargetColumns.of(y)
-        check_one_label_per_record(y)
-        check_classification_targets(y)
-        return OutputNumbers(self.mlp.classes_ if frozen else np.unique(y))
+        check_labels_of_classifier(y)
+        return OutputNumbers(self.model.classes_ if frozen else np.unique(y))
 
     def fitted_targets(self, targets):
-        """Return the targets of the fitted perceptron, which may lack some labels."""
-        if not is_classifier(self.mlp):
+        """Return the targets of the perceptron, which knows the classes of its rows."""
+        if not is_classifier(self.model):
             return targets
-        return OutputNumbers(self.mlp.classes_)
+        return OutputNumbers(self.model.classes_)
 
     def network(self, n_records, device="auto", *, sample_weight=None):
-        """Read the fitted perceptron.
-
-        Parameters
-        ----------
-        n_records : int
-            Number of records that it was fitted on.
-        device : str, default="auto"
-            Where to compute; "auto" is the CPU.
-        sample_weight : ndarray of shape (n_records,), default=None
-            The weights that it was fitted with; None means 1 each.
-
-        Returns
-        -------
-        network : Network
-
-        Raises
-        ------
-        TypeError, ValueError
-            As in `check`, and a ValueError if it was fitted on several labels per
-            record, or the device is not available.
-        """
+        """Read the fitted perceptron."""
         self.check()
-        module = module_of(self.mlp)
+        module = module_of(self.model)
         device = choose_device(device, module)
-        decay = _alpha_of_mean_loss(self.mlp, n_records, sample_weight)
+        decay = _alpha_of_mean_loss(self.model, n_records, sample_weight)
         names = [name for name, _ in module.named_parameters()]
         return Network(
             module=copy_for_evaluation(module, device),
-            loss=_read_loss(self.mlp),
+            loss=_read_loss(self.model),
             weight_decay={name: decay * name.endswith("weight") for name in names},
             trainable=frozenset(names),
             device=device,
-            half_sample_damping=2.0 if self.mlp.solver == "lbfgs" else 1.0,
+            half_sample_damping=2.0 if self.model.solver == "lbfgs" else 1.0,
         )
 
     @staticmethod
     def fit(estimator, X, y, sample_weight):
-        """Fit an estimator that ends in a perceptron.
-
-        Parameters
-        ----------
-        estimator : estimator
-            A perceptron, or a Pipeline that ends in one. Changed in place.
-        X, y : array-like
-        sample_weight : ndarray of shape (n_records,) or None
-
-        Returns
-        -------
-        estimator : estimator
-        """
+        """Fit an estimator that ends in a perceptron."""
         params = fit_params_of_last_step(estimator, sample_weight=sample_weight)
         return estimator.fit(X, y, **params)
 

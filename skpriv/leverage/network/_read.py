@@ -1,6 +1,7 @@
 """A network as the computation of its sensitivities sees it: module, loss, penalty."""
 
 import copy
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -108,6 +109,136 @@ class Network:
             return torch.cat([self.module(x[None].clone()) for x in inputs])
         except (RuntimeError, ValueError):
             return None
+
+
+class Reader(ABC):
+    """Read the networks of one library, and fit them.
+
+    Parameters
+    ----------
+    model : estimator
+        The network, fitted or not.
+    """
+
+    def __init__(self, model):
+        self.model = model
+
+    @abstractmethod
+    def check(self):
+        """Raise unless the network and its loss are supported.
+
+        Raises
+        ------
+        TypeError
+            If the network or its loss is not supported.
+        ValueError
+            If a parameter of the loss is not supported.
+        """
+
+    @abstractmethod
+    def held_out_remedy(self):
+        """Return the parameter with which all rows are trained on; None if they are.
+
+        Returns
+        -------
+        remedy : str or None
+            Such as ``"early_stopping=False"``.
+        """
+
+    @abstractmethod
+    def rows(self, X):
+        """Return rows in the form that ``fit`` takes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n, ...)
+
+        Returns
+        -------
+        X : {ndarray, sparse matrix} of shape (n, ...)
+
+        Raises
+        ------
+        TypeError
+            If the network does not support such rows.
+        """
+
+    @abstractmethod
+    def targets(self, y, *, frozen):
+        """Learn which outputs labels belong to, from those of the training records.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n,) or (n, n_outputs)
+        frozen : bool
+            Whether the network is fitted already, and is not fitted again.
+
+        Returns
+        -------
+        targets : TargetColumns or OutputNumbers
+
+        Raises
+        ------
+        ValueError
+            If there are several labels per record for a classifier, or labels that
+            the network does not support.
+        """
+
+    @abstractmethod
+    def fitted_targets(self, targets):
+        """Return the targets of the fitted network.
+
+        Parameters
+        ----------
+        targets : TargetColumns or OutputNumbers
+            As learned from all records; the network may be fitted on a part of them.
+
+        Returns
+        -------
+        targets : TargetColumns or OutputNumbers
+        """
+
+    @abstractmethod
+    def network(self, n_records, device="auto", *, sample_weight=None):
+        """Read the fitted network.
+
+        Parameters
+        ----------
+        n_records : int
+            Number of records that it was fitted on.
+        device : str, default="auto"
+            Where to compute; "auto" is the device of its parameters.
+        sample_weight : ndarray of shape (n_records,), default=None
+            The weights that it was fitted with; None means 1 each.
+
+        Returns
+        -------
+        network : Network
+
+        Raises
+        ------
+        TypeError, ValueError
+            As in `check`, and a ValueError if the device is not available.
+        """
+
+    @staticmethod
+    @abstractmethod
+    def fit(estimator, X, y, sample_weight):
+        """Fit an estimator that ends in a network.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A network, or a Pipeline that ends in one. Changed in place.
+        X : array-like
+        y : ndarray
+            In the form of ``targets(y).for_fit(y)``.
+        sample_weight : ndarray of shape (n_records,) or None
+
+        Returns
+        -------
+        estimator : estimator
+        """
 
 
 def choose_device(device, module):

@@ -13,9 +13,9 @@ from skpriv.leverage.network._choices import (
     choose_solver,
 )
 from skpriv.leverage.network._curvature import (
+    CodedRecords,
     GaussNewton,
     Hessian,
-    TrainingRecords,
     softmax_head_hessian,
 )
 from skpriv.leverage.network._jacobians import Jacobians
@@ -82,7 +82,7 @@ class NetworkSensitivities(Sensitivities):
         self.batch_size = choose_batch_size(
             options, self.jacobians, network.inputs(X[:1]), X.shape[0]
         )
-        records = TrainingRecords(X, codes, self._weights(codes, sample_weight))
+        records = CodedRecords(X, codes, self._weights(codes, sample_weight))
         gauss_newton = GaussNewton(network, self.jacobians, records, self.batch_size)
         total = network.loss.total(codes, network.tensor(sample_weight))
         damping = total * self._choose_damping(options.damping, gauss_newton, total)

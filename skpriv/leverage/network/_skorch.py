@@ -8,18 +8,23 @@ import scipy.sparse as sp
 import torch
 from sklearn.base import is_classifier
 from sklearn.utils import check_array
-from sklearn.utils.multiclass import check_classification_targets
 from skorch import NeuralNetBinaryClassifier, NeuralNetClassifier, NeuralNetRegressor
 from skorch.dataset import ValidSplit
 from torch.nn import BCEWithLogitsLoss, CrossEntropyLoss, MSELoss, NLLLoss
 
 from skpriv.leverage.network._fitting import weighted_training
 from skpriv.leverage.network._losses import LogisticLoss, SoftmaxLoss, SquaredLoss
-from skpriv.leverage.network._read import Network, choose_device, copy_for_evaluation
+from skpriv.leverage.network._read import (
+    Network,
+    Reader,
+    choose_device,
+    copy_for_evaluation,
+)
 from skpriv.leverage.network._targets import (
     OutputNumbers,
     TargetColumns,
-    check_one_label_per_record,
+    check_labels_of_classifier,
+    number_outputs,
 )
 from skpriv.utils._pipelines import split_pipeline
 
@@ -45,54 +50,20 @@ _PENALISING = (
 _EMBEDDINGS = (torch.nn.Embedding, torch.nn.EmbeddingBag)
 
 
-class SkorchReader:
-    """Read a skorch net.
-
-    Parameters
-    ----------
-    net : skorch.NeuralNet
-        Fitted or not.
-    """
-
-    def __init__(self, net):
-        self.net = net
+class SkorchReader(Reader):
+    """Read nets of skorch."""
 
     def check(self):
-        """Raise unless the net and its criterion are supported.
-
-        Raises
-        ------
-        TypeError
-            If the net or its criterion is not supported.
-        ValueError
-            If a parameter of the criterion is not supported.
-        """
-        check_net(self.net)
+        """Raise unless the net and its criterion are supported."""
+        check_net(self.model)
 
     def held_out_remedy(self):
-        """Return the parameter that lets the net train on all rows; None if it does."""
-        holds_out = isinstance(self.net.train_split, ValidSplit)
+        """Return the parameter with which all rows are trained on; None if they are."""
+        holds_out = isinstance(self.model.train_split, ValidSplit)
         return "train_split=None" if holds_out else None
 
     def rows(self, X):
-        """Return rows in the form that ``fit`` takes.
-
-        A net with an embedding gets integers as int64; all other numbers are converted
-        to the dtype of the net.
-
-        Parameters
-        ----------
-        X : {array-like, DataFrame} of shape (n, ...)
-
-        Returns
-        -------
-        X : ndarray of shape (n, ...)
-
-        Raises
-        ------
-        TypeError
-            If the rows are sparse, or a mapping of several inputs.
-        """
+        """Return rows in the dtype of the net, or as int64 if it has an embedding."""
         if isinstance(X, Mapping) and not sp.issparse(X):
             raise TypeError(
                 f"X is a {type(X).__name__} of several inputs; for a network it must "
@@ -101,80 +72,43 @@ class SkorchReader:
         X = check_array(X, dtype=None, allow_nd=True, input_name="X")
         # torch warns about arrays that are not writable, such as those of a frame.
         X = X if X.flags.writeable else X.copy()
-        if X.dtype.kind in "biu" and embeds(self.net):
+        if X.dtype.kind in "biu" and embeds(self.model):
             return X.astype(np.int64)
-        return check_array(X, dtype=net_dtype(self.net), allow_nd=True, input_name="X")
+        dtype = net_dtype(self.model)
+        return check_array(X, dtype=dtype, allow_nd=True, input_name="X")
 
     def targets(self, y, *, frozen):
-        """Learn the outputs of labels from those of the training records.
-
-        The net is fitted on the numbers of its outputs. Integer labels from 0 on are
-        these numbers, as they are to skorch; labels in the net's parameter ``classes``
-        have their positions in it; other labels are numbered in sorted order. The
-        labels of a frozen net must be of the first two kinds, since the order of the
-        others when it was fitted is not known.
-
-        Parameters
-        ----------
-        y : ndarray of shape (n,) or (n, n_outputs)
-        frozen : bool
-            Whether the net is fitted already, and is not fitted again.
-
-        Returns
-        -------
-        targets : TargetColumns or OutputNumbers
-
-        Raises
-        ------
-        ValueError
-            If there are several labels per record for a classifier, more than two
-            classes for a binary one, or labels whose outputs are not known for a
-            frozen one.
-        """
-        if not is_classifier(self.net):
-            return TargetColumns.of(y, net_dtype(self.net))
-        check_one_label_per_record(y)
-        check_classification_targets(y)
-        binary = isinstance(criterion_of(self.net), BCEWithLogitsLoss)
-        classes, numbers = _number(self.net, y, frozen, binary)
-        dtype = net_dtype(self.net) if binary else np.dtype(np.int64)
+        """Learn which outputs labels belong to; see `number_outputs`."""
+        net = self.model
+        if not is_classifier(net):
+            return TargetColumns.of(y, net_dtype(net))
+        check_labels_of_classifier(y)
+        binary = isinstance(criterion_of(net), BCEWithLogitsLoss)
+        dtype = net_dtype(net) if binary else np.dtype(np.int64)
+        classes, numbers = number_outputs(
+            np.unique(y),
+            given=getattr(net, "classes", None),
+            fitted=getattr(net, "classes_", []) if frozen else None,
+            binary=binary,
+        )
         return OutputNumbers(classes, numbers, dtype)
 
     def fitted_targets(self, targets):
-        """Return the targets of the net after ``fit``: those that it was given."""
+        """Return the targets as learned: the net was fitted on the numbers of all."""
         return targets
 
     def network(self, n_records, device="auto", *, sample_weight=None):
-        """Read the fitted net.
-
-        Parameters
-        ----------
-        n_records : int
-            Number of records that it was fitted on.
-        device : str, default="auto"
-            Where to compute; "auto" is the device of the net's parameters.
-        sample_weight : ndarray of shape (n_records,), default=None
-            The weights that it was fitted with; None means 1 each.
-
-        Returns
-        -------
-        network : Network
-
-        Raises
-        ------
-        TypeError, ValueError
-            As in `check`, and a ValueError if the device is not available.
-        """
+        """Read the fitted net."""
         self.check()
-        module = read_module(self.net)
+        module = read_module(self.model)
         device = choose_device(device, module)
-        decay = read_weight_decay(self.net, n_records, sample_weight)
+        decay = read_weight_decay(self.model, n_records, sample_weight)
         trained = {name for name, p in module.named_parameters() if p.requires_grad}
-        if getattr(self.net, "optimizer_", None) is not None:
+        if getattr(self.model, "optimizer_", None) is not None:
             trained &= decay.keys()
         return Network(
             module=copy_for_evaluation(module, device),
-            loss=read_loss(self.net, device),
+            loss=read_loss(self.model, device),
             weight_decay={
                 name: decay.get(name, 0.0) for name, _ in module.named_parameters()
             },
@@ -182,25 +116,11 @@ class SkorchReader:
             device=device,
         )
 
-    @classmethod
-    def fit(cls, estimator, X, y, sample_weight):
-        """Fit an estimator that ends in a net, with weights, which skorch lacks.
-
-        Parameters
-        ----------
-        estimator : estimator
-            A net, or a Pipeline that ends in one. Changed in place.
-        X : array-like
-        y : ndarray
-            In the form of ``targets(y).for_fit(y)``.
-        sample_weight : ndarray of shape (n_records,) or None
-
-        Returns
-        -------
-        estimator : estimator
-        """
-        net = split_pipeline(estimator)[1]
-        with weighted_training(net, cls(net).rows, sample_weight):
+    @staticmethod
+    def fit(estimator, X, y, sample_weight):
+        """Fit an estimator that ends in a net, with weights, which skorch lacks."""
+        _, net, _ = split_pipeline(estimator)
+        with weighted_training(net, SkorchReader(net).rows, sample_weight):
             return estimator.fit(X, y)
 
 
@@ -416,49 +336,3 @@ def _uncompiled(module):
 
 def _names(kinds):
     return ", ".join(kind.__name__ for kind in kinds)
-
-
-def _number(net, y, frozen, binary):
-    """Return all known labels, and the numbers of the outputs that they belong to."""
-    labels = np.unique(y)
-    own = np.asarray(_given_classes(net))
-    if binary and max(labels.size, own.size) > 2:
-        raise ValueError(
-            f"y has {labels.size} classes, but for {type(net).__name__} with "
-            "BCEWithLogitsLoss there must be two."
-        )
-    if own.size and np.isin(labels, own).all():
-        if own.dtype.kind not in "iu":
-            return own, np.arange(own.size)
-        labels = np.union1d(labels, own)
-    if _are_numbers(labels, frozen) and not (binary and labels.max() > 1):
-        if frozen:
-            labels = np.union1d(labels, _fitted_classes(net))
-        return labels, labels.astype(np.int64)
-    if frozen:
-        raise ValueError(
-            f"y has labels {labels[:5]}, but for a net that is already fitted they "
-            f"must be the numbers of its outputs, from 0 {'to 1' if binary else 'on'}, "
-            "or be in its parameter classes."
-        )
-    return labels, np.arange(labels.size)
-
-
-def _are_numbers(labels, frozen):
-    """Tell whether labels are the numbers of outputs."""
-    if labels.dtype.kind in "iu":
-        return labels[0] == 0 or (frozen and labels[0] > 0)
-    if frozen and labels.dtype.kind in "bf":
-        return bool((labels >= 0).all() and (labels == np.floor(labels)).all())
-    return False
-
-
-def _given_classes(net):
-    classes = getattr(net, "classes", None)
-    return [] if classes is None else classes
-
-
-def _fitted_classes(net):
-    """Return the labels that a net was fitted on, which skorch may not know."""
-    classes = np.asarray(getattr(net, "classes_", []))
-    return classes if classes.dtype.kind in "iu" else np.empty(0, dtype=np.int64)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
 
 from skpriv.utils._labels import Labels
 
@@ -122,8 +123,8 @@ class OutputNumbers:
         return self.numbers[self._labels.codes(y)]
 
 
-def check_one_label_per_record(y):
-    """Raise a ValueError unless a classifier's labels have one dimension.
+def check_labels_of_classifier(y):
+    """Raise a ValueError unless there is one discrete label per record.
 
     Parameters
     ----------
@@ -135,3 +136,67 @@ def check_one_label_per_record(y):
             "(n_samples,): several labels or probabilities per record are not "
             "supported."
         )
+    check_classification_targets(y)
+
+
+def number_outputs(labels, *, given, fitted, binary):
+    """Find out which outputs of a skorch net labels belong to.
+
+    Integer labels from 0 on are the numbers of outputs, as they are to skorch. Labels
+    among `given` have their positions in it. Others are numbered in sorted order,
+    unless the net is fitted already: how they were numbered then is not known.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_labels,)
+        The distinct labels of the training records, sorted.
+    given : array-like or None
+        The net's parameter ``classes``.
+    fitted : array-like or None
+        The labels that a net was fitted on that is not fitted again, as far as skorch
+        knows them. None if the net is fitted on these labels.
+    binary : bool
+        Whether the net has one output, for the second of two classes.
+
+    Returns
+    -------
+    classes : ndarray of shape (n_classes,)
+        All labels that are known.
+    numbers : ndarray of shape (n_classes,), dtype int64
+
+    Raises
+    ------
+    ValueError
+        If there are more than two classes for a binary net, or if the outputs of a
+        fitted net are not known.
+    """
+    given, frozen = np.asarray([] if given is None else given), fitted is not None
+    if binary and max(labels.size, given.size) > 2:
+        raise ValueError(
+            f"y has {max(labels.size, given.size)} classes, but a net with "
+            "BCEWithLogitsLoss must have two."
+        )
+    if given.size and np.isin(labels, given).all():
+        if given.dtype.kind not in "iu":
+            return given, np.arange(given.size)
+        labels = np.union1d(labels, given)
+    if _are_numbers(labels, frozen) and not (binary and labels.max() > 1):
+        if frozen and np.asarray(fitted).dtype.kind in "iu":
+            labels = np.union1d(labels, fitted)
+        return labels, labels.astype(np.int64)
+    if frozen:
+        raise ValueError(
+            f"y has labels {labels[:5]}, but for a net that is already fitted they "
+            f"must be the numbers of its outputs, from 0 {'to 1' if binary else 'on'}, "
+            "or be in its parameter classes."
+        )
+    return labels, np.arange(labels.size)
+
+
+def _are_numbers(labels, frozen):
+    """Tell whether labels are the numbers of outputs."""
+    if labels.dtype.kind in "iu":
+        return labels[0] == 0 or (frozen and labels[0] > 0)
+    if frozen and labels.dtype.kind in "bf":
+        return bool((labels >= 0).all() and (labels == np.floor(labels)).all())
+    return False

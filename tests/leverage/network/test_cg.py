@@ -1,4 +1,4 @@
-"""Conjugate gradients solve or say that they have not; the preconditioner helps."""
+"""Conjugate gradients solve a system or report that they did not."""
 
 import numpy as np
 import pytest

@@ -222,7 +222,7 @@ def test_labels_are_numbers_of_outputs_or_numbered_in_order(labels, numbers):
     assert_array_equal(targets.codes(labels[1:2]), numbers[1:2])
 
 
-def test_labels_have_the_places_that_the_net_was_told():
+def test_labels_have_the_positions_that_the_net_was_given():
     targets = reader(_net(classes=list(NAMES))).targets(NAMES[[2, 1]], frozen=False)
     assert_array_equal(targets.codes(NAMES), [0, 1, 2])
     frozen = _net(classes=list(NAMES)).fit(X, SPECIES)
@@ -268,9 +268,7 @@ def test_labels_of_a_binary_net_are_0_and_1(labels):
 
 
 def test_a_binary_net_refuses_a_third_class():
-    with pytest.raises(
-        ValueError, match="y has 3 classes, but for NeuralNetBinaryClass"
-    ):
+    with pytest.raises(ValueError, match="y has 3 classes, but a net with"):
         reader(_net(NeuralNetBinaryClassifier)).targets(SPECIES, frozen=False)
 
 

@@ -20,7 +20,7 @@ from skorch import NeuralNetBinaryClassifier, NeuralNetClassifier, NeuralNetRegr
 from torch import nn
 
 from skpriv import GLSScorer
-from skpriv.leverage.network._curvature import GaussNewton, Hessian, TrainingRecords
+from skpriv.leverage.network._curvature import CodedRecords, GaussNewton, Hessian
 from skpriv.leverage.network._jacobians import Jacobians
 
 VARIANTS = ("leverage", "self_influence", "attack_power")
@@ -179,7 +179,7 @@ def dense_terms(net, X, y, names, damping, curvature="ggn"):
     H = torch.einsum("ncp,ncd,ndq->pq", J, curvatures, J)
     if curvature == "hessian":
         weights = torch.ones(len(X), dtype=torch.float64)
-        records = TrainingRecords(X, codes, weights)
+        records = CodedRecords(X, codes, weights)
         H = Hessian(GaussNewton(network, jacobians, records, 100)).dense()
     H = H + len(X) * damping * torch.eye(len(H), dtype=torch.float64)
     K = J @ torch.linalg.solve(H, J.mT)
@@ -205,8 +205,7 @@ def test_solvers_agree_with_dense_matrices(name, layers):
     net, X, y = problem(name)
     scorer = GLSScorer(FrozenEstimator(net), layers=layers, damping=0.1, tol=1e-9)
     direct = scorer.set_params(solver="direct").fit(X, y)
-    layers_of = direct._sensitivities.jacobians.layers
-    names = [name for layer in layers_of for name in layer.names]
+    names = direct._sensitivities.jacobians.names
     if layers == "all":
         assert len(names) == len(list(net.module_.parameters()))
     expected, influence = dense_terms(net, X, y, names, 0.1)
@@ -220,7 +219,7 @@ def test_solvers_agree_with_dense_matrices(name, layers):
 
 
 def dense_attack_power(net, X, y, names, damping):
-    """Success that the first-order change of confidence foretells, by matrices."""
+    """Success predicted from the first-order change of confidence, by matrices."""
     network = reader(net).network(len(X))
     inputs, codes = network.inputs(X), network.tensor(y)
     jacobians = Jacobians(network.module, names, network.loss.logits, inputs[:3])
@@ -229,13 +228,13 @@ def dense_attack_power(net, X, y, names, damping):
     own = torch.nn.functional.one_hot(codes, logits.shape[1]) - logits.softmax(dim=1)
     H = torch.einsum("ncp,ncd,ndq->pq", J, network.loss.hessian(logits), J)
     # Half of the records, with the same decay next to their mean loss.
-    half = (H + len(X) * damping * torch.eye(len(H), dtype=torch.float64)) / 2
+    half_sample = (H + len(X) * damping * torch.eye(len(H), dtype=torch.float64)) / 2
     g = torch.einsum("ncp,nc->np", J, own)
-    moved = torch.linalg.solve(half, g.T)
-    gap = (g * moved.T).sum(dim=1)
+    change = torch.linalg.solve(half_sample, g.T)
+    gap = (g * change.T).sum(dim=1)
     # Each other record is in or out: a variance of a quarter.
-    pulls = (g @ moved).square()
-    variance = (pulls.sum(dim=0) - pulls.diagonal()) / 4
+    squares = (g @ change).square()
+    variance = (squares.sum(dim=0) - squares.diagonal()) / 4
     return norm.cdf(gap / variance.sqrt() / 2)
 
 
@@ -250,8 +249,7 @@ def test_attack_power_is_the_gap_over_the_noise(name):
         tol=1e-9,
     )
     direct = scorer.set_params(solver="direct").fit(X, y)
-    layers = direct._sensitivities.jacobians.layers
-    names = [name for layer in layers for name in layer.names]
+    names = direct._sensitivities.jacobians.names
     expected = dense_attack_power(net, X, y, names, 0.1)
     assert_allclose(direct.scores_, expected, rtol=1e-7)
     assert_allclose(
@@ -290,7 +288,7 @@ def test_hessian_products_are_those_of_the_hessian(name):
     inputs, codes = network.inputs(X), network.tensor(y)
     jacobians = Jacobians(network.module, names, network.loss.logits, inputs[:3])
     weights = torch.linspace(0.5, 2, len(X), dtype=torch.float64)
-    records = TrainingRecords(X, codes, weights)
+    records = CodedRecords(X, codes, weights)
     gauss_newton = GaussNewton(network, jacobians, records, 4)
     parameters = dict(network.module.named_parameters())
     values = jacobians.flatten({n: parameters[n] for n in names})
@@ -498,7 +496,7 @@ def test_chunks_are_bounded_however_many_records_there_are(monkeypatch):
     ("n_records", "layers", "expected"),
     [(12, "last", "direct"), (300, "all", "sketch"), (1, "all", "cg")],
 )
-def test_auto_takes_the_cheapest_route(monkeypatch, n_records, layers, expected):
+def test_auto_takes_the_cheapest_solver(monkeypatch, n_records, layers, expected):
     if layers == "all":
         # As if its matrix were too large.
         monkeypatch.setattr(
@@ -550,7 +548,7 @@ def test_class_weights_and_sample_weights_are_those_of_the_linear_model(iris):
     assert type(found.estimator_) is NeuralNetClassifier
 
 
-def test_smoothed_labels_pull_less(iris):
+def test_smoothed_labels_change_predictions_less(iris):
     X, y = iris
     smoothed = weighted_net(criterion__label_smoothing=0.2)
     net = GLSScorer(smoothed, random_state=0).fit(X, y)
@@ -625,11 +623,11 @@ def test_regressing_perceptrons_are_scored():
 
 
 @pytest.mark.parametrize("solver", ["direct", "cg", "sketch"])
-def test_units_that_no_record_wakes_make_new_records_undetermined(solver):
+def test_units_that_no_record_activates_make_new_records_not_estimable(solver):
     rng = np.random.default_rng(0)
     X, y = rng.uniform(size=(40, 2)), np.arange(40) % 2
     mlp = MLPClassifier((3,), max_iter=2000, random_state=0, solver="lbfgs").fit(X, y)
-    # The first unit wakes where the first feature is negative: nowhere.
+    # The first unit is active where the first feature is negative: nowhere.
     mlp.coefs_[0][:, 0], mlp.intercepts_[0][0] = (-1.0, 0.0), 0.0
     scorer = GLSScorer(
         FrozenEstimator(mlp), layers="all", solver=solver, n_sketches=8, random_state=0
