@@ -28,13 +28,13 @@ def diabetes():
 @pytest.fixture
 def walks(monkeypatch):
     """Estimators whose Pipelines were walked down."""
-    seen, split = [], _adapters.split_pipeline
+    seen, split = [], _adapters.parts_of
 
     def spy(estimator):
         seen.append(estimator)
         return split(estimator)
 
-    monkeypatch.setattr(_adapters, "split_pipeline", spy)
+    monkeypatch.setattr(_adapters, "parts_of", spy)
     return seen
 
 
