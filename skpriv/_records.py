@@ -7,6 +7,7 @@ from skpriv.utils._batches import row_batches
 from skpriv.utils._labels import check_same_kind_of_label
 
 _UNITS_IN_LAST_PLACE = 64
+_CLOSER_BY_ROUNDING = 4
 
 
 class RecordIndex:
@@ -58,10 +59,15 @@ class RecordIndex:
         if same_shape:
             own = self._sorted.gaps(X, slice(None), slice(None))
             if (own <= 1).all():
-                here = own <= 4 * gaps
+                # Rounding may bring a row a little closer to another record.
+                here = own <= _CLOSER_BY_ROUNDING * gaps
                 if y is not None:
                     here &= _rows_equal(y, self.y)
-                records[here] = np.flatnonzero(here)
+                records[here], gaps[here] = np.flatnonzero(here), own[here]
+        inexact = np.flatnonzero((records >= 0) & (gaps > 0))
+        if inexact.size:
+            same = self._sorted.differ_by_rounding(X, inexact, records[inexact])
+            records[inexact[~same]] = -1
         return records
 
     def _label_codes(self, y):
@@ -77,10 +83,10 @@ class RecordIndex:
 class _SortedRows:
     """Training rows, grouped where identical and sorted by a projection.
 
-    A feature may differ by some units in the last place of the column's largest value
-    or, since PCA's columns are sums of others, of the matrix's; but not by the latter
-    in a column of integers, which is no such sum, nor where that would take different
-    training rows for one.
+    The tolerance of a feature is 64 units in the last place of its column's largest
+    value, plus 64 of the matrix's largest value: a transformer such as PCA makes each
+    column a sum of others, which have their rounding. The second term is left out for
+    a column of integers, and for all columns if it would merge training rows.
     """
 
     def __init__(self, X, eps):
@@ -89,17 +95,18 @@ class _SortedRows:
         rounding = _UNITS_IN_LAST_PLACE * eps
         of_sums = np.where(_hold_integers(X), 0.0, largest.max(initial=0))
         tolerance = rounding * (largest + of_sums)
+        # Columns whose own rounding shows that of the sums that made them.
+        self._large = np.flatnonzero(_UNITS_IN_LAST_PLACE * largest >= of_sums)
+        self._column_tolerance = _nonzero(rounding * largest, eps)
         # Further from any record than the tolerance.
         self._beyond = 2 * (largest + tolerance + (largest == 0))
         self.X = self._fill(X)
         self._sort(tolerance)
         if not self._tells_rows_apart:
-            self._sort(rounding * largest)
+            self._sort(self._column_tolerance)
 
     def _sort(self, tolerance):
-        # A column of zeros has no unit of its own, and tolerates as good as nothing.
-        smallest = tolerance.min(where=tolerance > 0, initial=self.eps)
-        self.tolerance = np.where(tolerance > 0, tolerance, smallest)
+        self.tolerance = _nonzero(tolerance, self.eps)
         direction = np.random.RandomState(0).uniform(-1, 1, tolerance.size)
         self._direction = direction / self.tolerance
         self._band = np.abs(direction).sum() + 1
@@ -121,8 +128,31 @@ class _SortedRows:
             return type(X)((data, X.indices, X.indptr), shape=X.shape)
         return _fill(X, self._beyond)
 
-    def gaps(self, X, rows, records):
+    def differ_by_rounding(self, X, rows, records):
+        """Whether pairs of rows within the tolerance differ by rounding alone.
+
+        Where sums are computed again, the columns of large values change in their last
+        places too. If none of them does, the rows were not computed again, and a
+        difference that is large for a column of small values is one of the data.
+        """
+        within_column = self.gaps(X, rows, records, self._column_tolerance) <= 1
+        if within_column.all() or self._large_columns_differ(X, rows, records):
+            return np.ones(rows.size, dtype=bool)
+        return within_column
+
+    def _large_columns_differ(self, X, rows, records):
+        return any(
+            abs(
+                self._fill(X[rows[batch]])[:, self._large]
+                - self.X[records[batch]][:, self._large]
+            ).max()
+            > 0
+            for batch in row_batches(rows.size)
+        )
+
+    def gaps(self, X, rows, records, tolerance=None):
         """Largest difference of each pair of rows, in units of the tolerance."""
+        tolerance = self.tolerance if tolerance is None else tolerance
         rows, records = (
             np.arange(M.shape[0])[which] for M, which in ((X, rows), (self.X, records))
         )
@@ -130,10 +160,10 @@ class _SortedRows:
         for batch in row_batches(rows.size):
             difference = abs(self._fill(X[rows[batch]]) - self.X[records[batch]])
             if sp.issparse(difference):
-                scaled = difference.multiply(1 / self.tolerance).tocsr()
+                scaled = difference.multiply(1 / tolerance).tocsr()
                 gaps[batch] = scaled.max(axis=1).toarray().ravel()
             else:
-                gaps[batch] = (difference / self.tolerance).max(axis=1)
+                gaps[batch] = (difference / tolerance).max(axis=1)
         return gaps
 
     def closest(self, X, codes=None, row_codes=None):
@@ -175,6 +205,12 @@ class _FirstOfGroup:
         place = np.minimum(np.searchsorted(self._keys, keys), self._keys.size - 1)
         found = (codes < self._n_codes) & (self._keys[place] == keys)
         return np.where(found, self._first[place], -1)
+
+
+def _nonzero(tolerance, eps):
+    """Give a column of zeros, which has no unit of its own, next to no tolerance."""
+    smallest = tolerance.min(where=tolerance > 0, initial=eps)
+    return np.where(tolerance > 0, tolerance, smallest)
 
 
 def _fill(values, beyond):

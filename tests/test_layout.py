@@ -31,6 +31,9 @@ LEVELS = {
 KERNELS = {
     "attacks._likelihood": {"attacks._pairs", "metrics._intervals"},
     "attacks._pairs": set(),
+    "leverage._influence": set(),
+    "leverage._inverse": set(),
+    "leverage._softmax": set(),
     "leverage.network._blocks": set(),
     "leverage.network._cg": set(),
     "metrics._intervals": set(),

@@ -12,7 +12,7 @@ from sklearn.base import is_classifier
 from skpriv.leverage.linear import LINEAR_MODELS
 from skpriv.leverage.linear._readers import READERS
 from skpriv.utils._optional import import_optional
-from skpriv.utils._pipelines import fit_params_of_last_step, split_pipeline
+from skpriv.utils._pipelines import fit_params_of_last_step, parts_of
 from skpriv.utils._training import seeded_clone, seeded_torch
 
 
@@ -86,16 +86,16 @@ class Adapter(ABC):
     ----------
     estimator : estimator
         As given to the scorer; never changed.
-    transformers : list of Pipeline
-        What stands before the model in `estimator`.
-    model : estimator
-        The model at the end of `estimator`, as it is there (fitted only if frozen).
-    frozen : bool
-        Whether the model is in a `FrozenEstimator`, so that fitting leaves it alone.
+    parts : Parts
+        Its transformers and its model.
     options : CurvatureOptions
 
     Attributes
     ----------
+    model : estimator
+        The model at the end of `estimator`; fitted only if frozen.
+    frozen : bool
+        Whether the model is in a `FrozenEstimator`, so that fitting does not change it.
     is_classifier : bool
     takes_any_input : bool
         Whether rows may be of any form, so that the scorer must not validate them.
@@ -106,13 +106,13 @@ class Adapter(ABC):
 
     takes_columns = False
 
-    def __init__(self, estimator, transformers, model, frozen, options):
+    def __init__(self, estimator, parts, options):
         self.estimator = estimator
-        self.model = model
-        self.frozen = frozen
+        self.model = parts.model
+        self.frozen = parts.frozen
         self.options = options
-        self.is_classifier = is_classifier(model)
-        self.takes_any_input = bool(transformers)
+        self.is_classifier = is_classifier(parts.model)
+        self.takes_any_input = bool(parts.transformers)
 
     @abstractmethod
     def check(self, y):
@@ -160,8 +160,8 @@ class Adapter(ABC):
         with seeded_torch(seed):
             copy = seeded_clone(self.estimator, seed)
             fitted = self._fit_copy(copy, X, y, sample_weight)
-        transformers, model, _ = split_pipeline(fitted)
-        return Fitted(fitted, transformers, model)
+        parts = parts_of(fitted)
+        return Fitted(fitted, parts.transformers, parts.model)
 
     def _fit_copy(self, copy, X, y, sample_weight):
         params = fit_params_of_last_step(copy, sample_weight=sample_weight)
@@ -286,12 +286,12 @@ def adapt(estimator, options):
     ImportError
         If its adapter needs a package that is not installed.
     """
-    transformers, model, frozen = split_pipeline(estimator)
+    parts = parts_of(estimator)
     for kind in KINDS:
-        if kind.includes(model):
-            return kind.load()(estimator, transformers, model, frozen, options)
+        if kind.includes(parts.model):
+            return kind.load()(estimator, parts, options)
     raise TypeError(
-        f"estimator ends in {model!r}, whose leverage is not known. Supported are "
+        f"estimator ends in {parts.model!r}, whose leverage is not known. Supported are "
         f"{', '.join(kind.description for kind in KINDS)}, a Pipeline that ends in one "
         "of them, and either of these in a FrozenEstimator."
     )

@@ -115,7 +115,7 @@ def whitening(gram, size, tol, well_conditioned=1e-4):
         Relative size of a singular value of A, its columns scaled to unit length,
         below which it counts as zero.
     well_conditioned : float, default=1e-4
-        Reciprocal condition of the Gram matrix above which it will do as it is.
+        Reciprocal condition of the Gram matrix above which A is left as it is.
 
     Returns
     -------

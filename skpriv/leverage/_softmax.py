@@ -1,17 +1,16 @@
-"""Softmax probabilities: their curvature, and what it makes of logits."""
+"""Kernels for the softmax cross-entropy: its curvature, and traces with it."""
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
-from sklearn.utils import gen_batches
 
 _ROWS_IN_CACHE = 512
 
 
 def softmax_hessian(batches, proba, weights, size):
-    """Sum of the records' curvature, Λ ⊗ z zᵀ with Λ = diag(p) - p pᵀ.
+    """Sum the records' curvature, Λ ⊗ z zᵀ with Λ = diag(p) - p pᵀ.
 
-    With rows p ⊗ z stacked in a matrix, all its blocks off the diagonal are those of
-    one symmetric product; the blocks on it are one weighted Gram matrix a class, in
+    The blocks off the diagonal are those of one symmetric product of the matrix with
+    rows p ⊗ z. The blocks on the diagonal are one weighted Gram matrix per class, in
     which p (1 - p) loses no digits.
 
     Parameters
@@ -47,9 +46,9 @@ def softmax_hessian(batches, proba, weights, size):
 
 
 def output_kernels(Z, inverse, n_classes):
-    """Return J H⁻¹ Jᵀ of each row: how each class's logit answers to each class's.
+    """Return J H⁻¹ Jᵀ of each row: the effect of each class's logit on each other's.
 
-    What it says of logits that move together depends on the H given, which may have
+    Its component that moves all logits together depends on the H given, which may have
     any curvature in that direction.
 
     Parameters
@@ -66,7 +65,8 @@ def output_kernels(Z, inverse, n_classes):
     """
     n, size = Z.shape
     K = np.empty((n, n_classes, n_classes))
-    for rows in gen_batches(n, _ROWS_IN_CACHE):
+    for start in range(0, n, _ROWS_IN_CACHE):
+        rows = slice(start, start + _ROWS_IN_CACHE)
         z, k = Z[rows], K[rows]
         for c in range(n_classes):
             later = z @ inverse[c * size : (c + 1) * size, c * size :]
@@ -88,8 +88,8 @@ def curvature_trace(proba, K):
     -------
     traces : ndarray of shape (n_rows,)
     """
-    # Λ does not see what all classes share. Logits are taken relative to the likeliest
-    # class's, which leaves only small terms where p is close to 0 and 1.
+    # A shift of all logits does not change the trace. Taking them relative to the most
+    # likely class's leaves only small terms where p is close to 0 and 1.
     n = np.arange(len(K))
     top = proba.argmax(axis=1)
     row = K[n, top]
@@ -113,10 +113,10 @@ def centred_trace(K):
 
 
 def step_size(proba, steps):
-    """Return the size of a step of the logits, as it changes Λ.
+    """Return the size of a step of the logits, by its effect on Λ.
 
-    For two classes it is the step of their difference. Else each class counts by its
-    share p (1 - p) in the trace of Λ: what unlikely classes do changes nothing.
+    For two classes it is the step of their difference. Else each class is weighted by
+    its share p (1 - p) in the trace of Λ, so that unlikely classes hardly count.
 
     Parameters
     ----------

@@ -16,12 +16,12 @@ class NetworkAdapter(Adapter):
 
     reader: ClassVar[type]
 
-    def __init__(self, estimator, transformers, model, frozen, options):
-        super().__init__(estimator, transformers, model, frozen, options)
+    def __init__(self, estimator, parts, options):
+        super().__init__(estimator, parts, options)
         self.takes_any_input = True
         self.takes_columns = not self.is_classifier
-        self._transforms = bool(transformers)
-        self._reader = self.reader(model)
+        self._transforms = bool(parts.transformers)
+        self._reader = self.reader(parts.model)
 
     def check(self, y):
         """Raise unless the network is supported, and learn its labels."""
