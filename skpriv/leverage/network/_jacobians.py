@@ -267,7 +267,7 @@ def _derivatives(logits, outputs):
 
 def _split_layers(module, names):
     """Return the layers that can be observed, and the names of other parameters."""
-    names, layers = set(names), []
+    layers = []
     for prefix, layer in module.named_modules():
         own = [
             name

@@ -64,6 +64,16 @@ def test_flattening_is_undone(case):
         assert torch.equal(again[name], value)
 
 
+def test_parameters_outside_of_layers_keep_their_order():
+    # Else a sketch would differ from process to process.
+    module, inputs = net_and_inputs("convolutions")
+    names = [name for name, _ in module.named_parameters()]
+    jacobians = Jacobians(module, names, lambda out: out, inputs)
+    rest = jacobians.layers[-1].names
+    assert len(rest) == 6
+    assert rest == [name for name in names if name in rest]
+
+
 @pytest.mark.parametrize(
     ("name", "kinds"),
     [
