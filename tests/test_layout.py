@@ -31,8 +31,11 @@ LEVELS = {
 KERNELS = {
     "attacks._likelihood": {"attacks._pairs", "metrics._intervals"},
     "attacks._pairs": set(),
-    "leverage._network._blocks": set(),
-    "leverage._network._solvers": set(),
+    "leverage._influence": set(),
+    "leverage._inverse": set(),
+    "leverage._softmax": set(),
+    "leverage.network._blocks": set(),
+    "leverage.network._cg": set(),
     "metrics._intervals": set(),
     "neighbors._ranking": {"utils._threads"},
     "neighbors._semivalues": {"utils._threads"},
