@@ -15,7 +15,7 @@ import numba, numpy as np, torch
 from sklearn.neighbors import KNeighborsClassifier
 from threadpoolctl import threadpool_info
 
-from skpriv import KNNShapleyScorer, LiRAAttack, WaKAScorer
+from skpriv import KNNLeaveOneOutScorer, KNNShapleyScorer, LiRAAttack, WaKAScorer
 
 rng = np.random.default_rng(0)
 X, y = rng.normal(size=(60, 3)), rng.integers(0, 2, 60)
@@ -38,12 +38,12 @@ def build(*args, **options):
 
 def approximate_search():
     # In place of pynndescent, whose kernels take long to compile.
-    pynndescent = mock.MagicMock(NNDescent=build)
+    pynndescent = mock.Mock(NNDescent=build, named_distances=["euclidean"])
     modules = {"pynndescent": pynndescent, "pynndescent.distances": pynndescent}
     many = rng.normal(size=(600, 3))
     with mock.patch.dict(sys.modules, modules):
         try:
-            KNNShapleyScorer(search="approximate").fit(many, many[:, 0] > 0).scores_
+            KNNLeaveOneOutScorer(search="approximate").fit(many, many[:, 0] > 0).scores_
         except Built:
             return
     raise AssertionError
