@@ -291,8 +291,8 @@ def adapt(estimator, options):
         if kind.includes(parts.model):
             return kind.load()(estimator, parts, options)
     raise TypeError(
-        f"estimator ends in {parts.model!r}, whose leverage is not known. Supported are "
-        f"{', '.join(kind.description for kind in KINDS)}, a Pipeline that ends in one "
+        f"estimator ends in {parts.model!r}, whose leverage is not known. Supported "
+        f"are {', '.join(kind.description for kind in KINDS)}, a Pipeline that ends in one "
         "of them, and either of these in a FrozenEstimator."
     )
 
