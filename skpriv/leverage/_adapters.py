@@ -290,10 +290,11 @@ def adapt(estimator, options):
     for kind in KINDS:
         if kind.includes(parts.model):
             return kind.load()(estimator, parts, options)
+    supported = ", ".join(kind.description for kind in KINDS)
     raise TypeError(
-        f"estimator ends in {parts.model!r}, whose leverage is not known. Supported "
-        f"are {', '.join(kind.description for kind in KINDS)}, a Pipeline that ends in one "
-        "of them, and either of these in a FrozenEstimator."
+        f"estimator ends in {parts.model!r}, which is not supported. Supported are "
+        f"{supported}, a Pipeline that ends in one of them, and either of these in a "
+        "FrozenEstimator."
     )
 
 

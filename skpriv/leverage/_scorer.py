@@ -39,8 +39,8 @@ _CONTINUOUS = Ridge()
 _MATRIX = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
 
 
-class TrainingRecords(NamedTuple):
-    """Records to fit a model on.
+class TrainingSet(NamedTuple):
+    """Records that a model is fitted on.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class TrainingRecords(NamedTuple):
     def select(self, records):
         """Return some of the records, given by their positions."""
         X = safe_indexing(self.X, records)
-        return TrainingRecords(X, self.y[records], self.weights[records], self.weighted)
+        return TrainingSet(X, self.y[records], self.weights[records], self.weighted)
 
 
 class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
@@ -357,7 +357,7 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
         self._adapter.check(y)
-        return TrainingRecords(X, y, weights, sample_weight is not None)
+        return TrainingSet(X, y, weights, sample_weight is not None)
 
     def _validate_records(self, X, y):
         if self._adapter.takes_any_input:

@@ -1,4 +1,4 @@
-"""Predicted attack success is that of the attack, by shadow models."""
+"""Predicted attack success equals that of attacks by shadow models."""
 
 import numpy as np
 import pytest

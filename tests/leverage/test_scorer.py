@@ -1,4 +1,4 @@
-"""The estimator's contract: rows, folds, wrappers, and errors that name the fault."""
+"""The contract of GLSScorer: rows, folds, Pipelines, and the errors it raises."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""Which records have a score, and what is said of the others."""
+"""Which records have a score, and the warnings about the others."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""Degenerate inputs: the right value where one exists, else NaN and a reason."""
+"""Degenerate inputs get the right value where one exists, else NaN with a reason."""
 
 import warnings
 
@@ -41,7 +41,7 @@ def unpenalised():
 
 
 def disguises(X):
-    """The same model in worse and worse features."""
+    """The same column space in increasingly ill-conditioned features."""
     rng = np.random.default_rng(1)
     ones = np.ones((len(X), 1))
     return {
@@ -74,7 +74,7 @@ def test_logistic_regression_depends_on_the_column_space_alone(data, name, n_cla
     if n_classes == 3:
         y = np.where(np.random.default_rng(2).uniform(size=60) < 0.3, 2, y)
     plain = GLSScorer(unpenalised()).fit(X, y)
-    # The model itself is moved by hand: no solver gets through these features.
+    # The fitted model is transformed by hand: no solver converges on these features.
     disguised = disguises(X)[name]
     centred = disguised - disguised.mean(axis=0)
     logits = np.atleast_2d(plain.estimator_.decision_function(X).T)
@@ -106,7 +106,7 @@ def test_scales_that_differ_by_16_orders_under_a_penalty(data):
     wild = X * [1e-8, 1e8, 1.0, 1.0]
     y = y + X[:, 1]
     scores = GLSScorer(Ridge(alpha=1.0, solver="svd")).fit(wild, y).scores_
-    # The tiny column is penalised away, and the huge one not at all.
+    # The penalty removes the tiny column, and hardly affects the huge one.
     A = np.column_stack([X[:, 1:], np.ones(60)])
     penalty = np.diag([1e-16, 1.0, 1.0, 0.0])
     assert_allclose(scores, np.diag(A @ np.linalg.solve(A.T @ A + penalty, A.T)))
@@ -135,7 +135,7 @@ def test_separable_classes_have_no_score(data):
     assert np.isfinite(penalised.scores_).all()
 
 
-def test_records_that_are_separated_alone_have_no_score_alone(data):
+def test_only_the_records_that_are_separated_have_no_score(data):
     X, y = data
     level = np.zeros((60, 1))
     level[:5] = 1
@@ -145,7 +145,7 @@ def test_records_that_are_separated_alone_have_no_score_alone(data):
         scorer = GLSScorer(model).fit(np.hstack([X, level]), y)
     assert np.isnan(scorer.scores_[:5]).all()
     rest = GLSScorer(unpenalised()).fit(X[5:], y[5:])
-    # The five hold nothing but their own level once it is at infinity.
+    # The five affect no weight but that of their own level, which is at infinity.
     assert_allclose(scorer.scores_[5:], rest.scores_, rtol=1e-3)
 
 
@@ -156,7 +156,7 @@ def test_records_that_a_model_is_certain_of_have_no_score(data, n_classes):
         np.quantile(X[:, 0], np.arange(1, n_classes) / n_classes), X[:, 0]
     )
     model = LogisticRegression(C=np.inf, max_iter=10_000).fit(X, y)
-    # So far along the way to infinity that no probability differs from 0 and 1.
+    # Weights so large that all probabilities are exactly 0 or 1.
     model.coef_, model.intercept_ = model.coef_ * 1e8, model.intercept_ * 1e8
     with pytest.warns(ConvergenceWarning, match="60 of 60"):
         scorer = GLSScorer(sklearn.frozen.FrozenEstimator(model)).fit(X, y)
@@ -228,7 +228,7 @@ def test_new_rows_beyond_the_training_span_have_no_score_without_a_penalty(data)
     assert np.isnan(scores).tolist() == [True, True, False]
 
 
-def test_a_wide_new_row_beyond_the_span_is_told_too():
+def test_new_rows_beyond_the_span_of_a_wide_matrix_have_no_score():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(8, 20)), rng.normal(size=8)
     scorer = GLSScorer(LinearRegression()).fit(X, y)
@@ -239,7 +239,7 @@ def test_a_wide_new_row_beyond_the_span_is_told_too():
     assert np.isnan(scores).tolist() == [False, True]
 
 
-def test_records_that_huber_takes_for_outliers_do_not_pull(data):
+def test_labels_of_outliers_do_not_affect_a_huber_regression(data):
     X, _ = data
     y = X @ [1, 2, 3, 4] + np.random.default_rng(0).normal(size=60)
     y[0] += 50
@@ -283,7 +283,7 @@ def test_whitening_finds_directions_that_a_gram_matrix_loses():
     B = whitening(gram, 4, 1e-13)
     assert B.shape == (4, 3)
     leverage = ((A @ B) ** 2).sum(axis=1)
-    # What 1e-11 of rounding at 1e-16 leaves.
+    # Directions of relative size 1e-11, with rounding errors of 1e-16.
     assert_allclose(leverage, (Q[:, :3] ** 2).sum(axis=1), atol=1e-4)
 
 
@@ -300,8 +300,8 @@ def test_features_of_well_conditioned_data_are_the_centred_columns(data):
 @pytest.mark.parametrize("variant", ["leverage", "self_influence"])
 @pytest.mark.parametrize("max_iter", [20, 100, 1000])
 def test_no_score_is_far_off_where_the_model_has_not_converged(variant, max_iter):
-    # Unscaled features: the solver stops anywhere. That one record's logit stays in
-    # place says little, as long as the curvature of the others moves.
+    # With unscaled features the solver stops far from the optimum. A small step of one
+    # record's logit says little if the curvature of the others still changes.
     X, y = load_breast_cancer(return_X_y=True)
     tight = LogisticRegression(solver="newton-cholesky", tol=1e-10, max_iter=1000)
     exact = GLSScorer(tight, variant=variant).fit(X, y).scores_
@@ -315,7 +315,7 @@ def test_no_score_is_far_off_where_the_model_has_not_converged(variant, max_iter
     assert_allclose(rough.converged_, known)
 
 
-def test_leverages_of_saturated_fits_are_leverages_to_the_theory():
+def test_leverages_of_saturated_fits_are_valid_for_the_gaussian_theory():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=(20, 3)), np.eye(20)[0]])
     scores = GLSScorer(LinearRegression()).fit(X, rng.normal(size=20)).scores_

@@ -1,4 +1,4 @@
-"""Kernels of the softmax model equal naive twins, and its two forms agree."""
+"""Softmax kernels equal naive twins, and one logit agrees with two."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Scores equal what refitting with a perturbed label shows, model by model."""
+"""Scores equal those found by refitting with a perturbed label, model by model."""
 
 import numpy as np
 import pytest
@@ -155,8 +155,8 @@ def test_leverage_under_a_link_that_is_not_canonical(
     def solve(y, start):
         def gradient(theta):
             mu = mean(design @ theta)
-            pull = weights * (mu - y) * mu ** (-power)
-            g = design.T @ (pull * mu if link == "log" else pull)
+            residual = weights * (mu - y) * mu ** (-power)
+            g = design.T @ (residual * mu if link == "log" else residual)
             g += weights.sum() * alpha * np.append(theta[:-1], 0)
             return g if fit_intercept else np.append(g[:-1], theta[-1])
 
