@@ -26,7 +26,7 @@ from skpriv.leverage.network._targets import (
     check_labels_of_classifier,
     number_outputs,
 )
-from skpriv.utils._pipelines import split_pipeline
+from skpriv.utils._pipelines import parts_of
 
 # The criteria of each kind of net; `_LOSSES` says how they are read.
 _CRITERIA = {
@@ -119,7 +119,7 @@ class SkorchReader(Reader):
     @staticmethod
     def fit(estimator, X, y, sample_weight):
         """Fit an estimator that ends in a net, with weights, which skorch lacks."""
-        _, net, _ = split_pipeline(estimator)
+        net = parts_of(estimator).model
         with weighted_training(net, SkorchReader(net).rows, sample_weight):
             return estimator.fit(X, y)
 
