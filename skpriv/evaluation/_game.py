@@ -152,9 +152,9 @@ def _check_can_play(attack):
     last = last_step(attack)
     if last is not attack and isinstance(last, AttackMixin):
         raise ValueError(
-            f"attack must not be a Pipeline that ends in {type(last).__name__}, as "
-            "the target is given the same rows as the attack. Put the transformers into "
-            "the estimator of the attack, or transform X beforehand."
+            f"attack must not be a Pipeline that ends in {type(last).__name__}: the "
+            "target is given the same rows. Put the transformers into the estimator of "
+            "the attack, or transform X beforehand."
         )
     if isinstance(attack, AttackMixin) and attack.fitted_on_members:
         raise ValueError(

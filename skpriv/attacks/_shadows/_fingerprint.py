@@ -5,7 +5,7 @@ import hashlib
 import inspect
 import sys
 import zlib
-from functools import partial, reduce
+from functools import cache, partial, reduce
 from itertools import pairwise
 from pickle import PicklingError
 from types import MethodType
@@ -164,13 +164,17 @@ class _Hasher(NumpyHasher):
     """
 
     def save(self, value):
-        if any(
-            kind.__module__.startswith("scipy.stats") for kind in type(value).__mro__
-        ):
+        if _is_distribution(type(value)):
             state = value.__getstate__().items()
             kept = {k: v for k, v in state if not isinstance(v, np.random.RandomState)}
             value = type(value), kept
         super().save(value)
+
+
+# Asked about every element of an array of objects.
+@cache
+def _is_distribution(kind):
+    return any(base.__module__.startswith("scipy.stats") for base in kind.__mro__)
 
 
 def _hash(value):
