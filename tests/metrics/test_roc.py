@@ -155,7 +155,7 @@ def test_missing_score_is_refused():
     "rates", [[0.5, 1.5], [-0.1], [np.nan], [], ["few"], [[0.1], [0.1, 0.2]]], ids=str
 )
 def test_rates_that_are_no_numbers_from_0_to_1_are_refused(rates):
-    message = re.escape(f"is {rates!r}; it wants one or more numbers from 0 to 1")
+    message = re.escape(f"must be one or more numbers from 0 to 1, got {rates!r}")
     with pytest.raises(ValueError, match=f"fpr {message}"):
         tpr_at_fpr([0, 1], [0.0, 1.0], fpr=rates)
     with pytest.raises(ValueError, match=f"fprs {message}"):
