@@ -20,6 +20,9 @@ exclude_patterns = ["_build"]
 templates_path = ["_templates"]
 
 autosummary_generate = True
+# The pages of a package list what is in its `__all__`.
+autosummary_ignore_module_all = False
+autosummary_imported_members = True
 numpydoc_class_members_toctree = False
 # scikit-learn's methods (metadata routing among them) are documented there.
 numpydoc_show_class_members = False

@@ -8,6 +8,8 @@ from sklearn.utils.validation import check_is_fitted
 from skpriv._records import RecordIndex
 from skpriv.utils._sklearn import safe_indexing
 
+__all__ = ["AttackMixin", "RecordScorerMixin"]
+
 
 class RecordScorerMixin:
     """Score training records by how much a model exposes them.

@@ -1,4 +1,4 @@
-"""How well an attack separates members, and how well two scores agree."""
+"""Metrics for membership inference attacks, and the agreement of two scores."""
 
 from skpriv.metrics._agreement import score_agreement
 from skpriv.metrics._roc import attack_report, tpr_at_fpr

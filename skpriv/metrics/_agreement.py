@@ -1,4 +1,4 @@
-"""How far a cheap score ranks the records as a reference does."""
+"""Agreement of a score with a reference that both rank the records."""
 
 from numbers import Real
 
@@ -23,23 +23,22 @@ from skpriv.utils._sklearn import Interval, validate_params
 def score_agreement(
     reference, score, *, halves=None, fractions=(0.01, 0.05, 0.1), confidence_level=0.95
 ):
-    """Compare a score with a reference, such as the measured attack success.
+    """Compare the ranking of records by a score with that by a reference.
 
     Parameters
     ----------
     reference : array-like of shape (n_samples,)
-        What the score should rank by.
+        Reference values, such as the measured attack success of each record.
     score : array-like of shape (n_samples,)
-        The score.
+        Score of each record.
     halves : array-like of shape (2, n_samples), default=None
-        The reference measured twice, each time from one half of the evidence (for
-        :class:`~skpriv.LiRAAttack`, ``attack_success_halves_``). They tell how
-        noisy the reference is, and so the best correlation that a perfect score
-        could have with it.
+        Two independent measurements of the reference, such as
+        ``attack_success_halves_`` of :class:`~skpriv.LiRAAttack`. They show how noisy
+        the reference is, which bounds the correlation that any score can reach.
     fractions : array-like of shape (n_fractions,), default=(0.01, 0.05, 0.1)
-        Fractions of the records, at the top, whose overlap is given.
+        Fractions of top records for which the overlap is computed.
     confidence_level : float, default=0.95
-        Level of the interval of the rank correlation.
+        Confidence level of the interval of the rank correlation.
 
     Returns
     -------
@@ -62,7 +61,7 @@ def score_agreement(
     reference = check_reference(reference, score.size)
     fractions = np.atleast_1d(np.asarray(fractions, dtype=np.float64))
     if not ((fractions > 0) & (fractions <= 1)).all():
-        raise ValueError(f"fractions is {fractions}; it wants numbers in (0, 1].")
+        raise ValueError(f"fractions must be in (0, 1]; it is {fractions}.")
     spearman = rank_correlation(reference, score)
     return Bunch(
         spearman=spearman,
@@ -92,7 +91,7 @@ def rank_correlation(first, second):
 
 
 def check_reference(reference, n_samples):
-    """Check that a reference has one finite number for each score.
+    """Check that a reference has one finite number per score.
 
     Parameters
     ----------
@@ -105,8 +104,8 @@ def check_reference(reference, n_samples):
     """
     if np.shape(reference) not in ((n_samples,), (n_samples, 1)):
         raise ValueError(
-            f"reference has shape {np.shape(reference)}; it wants ({n_samples},), a "
-            "number for each score."
+            f"reference must have shape ({n_samples},), one number per score; it has "
+            f"shape {np.shape(reference)}."
         )
     return _check_scores(reference, "reference")
 
@@ -125,7 +124,7 @@ def _overlap(reference, score, fraction):
 
 
 def _top(values, n_top):
-    """Membership of the top; those tied at its edge share the places left."""
+    """Membership of the top; records tied at its edge count in equal parts."""
     edge = np.partition(values, values.size - n_top)[values.size - n_top]
     above, tied = values > edge, values == edge
     return above + tied * (n_top - above.sum()) / tied.sum()
@@ -137,8 +136,8 @@ def _ceiling(halves, n_samples):
     halves = check_array(halves, dtype=np.float64, input_name="halves")
     if halves.shape != (2, n_samples):
         raise ValueError(
-            f"halves has shape {halves.shape}; it wants (2, {n_samples}): the "
-            "reference from each half of the evidence."
+            f"halves must have shape (2, {n_samples}), two measurements of the "
+            f"reference; it has shape {halves.shape}."
         )
     correlation = rank_correlation(*halves)
     if not correlation > 0:

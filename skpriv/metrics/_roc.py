@@ -1,4 +1,4 @@
-"""Membership inference, measured: true positives at few false ones, and the rest."""
+"""Metrics of a membership inference attack: ROC curve, AUC, balanced accuracy."""
 
 import warnings
 from numbers import Real
@@ -34,11 +34,11 @@ _FPRS = (0.001, 0.01, 0.1)
     prefer_skip_nested_validation=True,
 )
 def tpr_at_fpr(y_true, y_score, *, fpr=0.01):
-    """Share of the members that are found when few others are accused.
+    """True positive rate of an attack at a given false positive rate.
 
-    The threshold is the lowest that accuses at most ``floor(fpr * n_nonmembers)``
-    non-members; ties with it are not accused, so that the false positive rate is
-    never above the one asked for.
+    The threshold is the lowest one with at most ``floor(fpr * n_nonmembers)`` false
+    positives. Scores equal to it count as negative, so that the false positive rate
+    never exceeds `fpr`.
 
     Parameters
     ----------
@@ -47,13 +47,13 @@ def tpr_at_fpr(y_true, y_score, *, fpr=0.01):
     y_score : array-like of shape (n_samples,)
         Score of each record; higher: more likely a member.
     fpr : float or array-like of shape (n_rates,), default=0.01
-        Rate of false positives.
+        False positive rate, between 0 and 1.
 
     Returns
     -------
     tpr : float or ndarray of shape (n_rates,)
-        NaN, with a warning, where `fpr` is below one non-member in all of them:
-        so few cannot tell.
+        NaN, with a warning, where `fpr` is below ``1 / n_nonmembers``: there are
+        too few non-members to measure it.
 
     Examples
     --------
@@ -99,19 +99,20 @@ def attack_report(
     y_score : array-like of shape (n_samples,)
         Score of each record; higher: more likely a member.
     fprs : array-like of shape (n_rates,), default=(0.001, 0.01, 0.1)
-        False positive rates at which the true positive rate is given.
+        False positive rates at which the true positive rate is computed.
     threshold : float, default=None
-        Records with a score above it are called members, for the balanced
-        accuracy: 0 suits a log likelihood ratio. None: the best threshold of one
-        half of the records is tried on the other, and the reverse, because the
-        best threshold on the very records that it is measured on flatters.
+        For the balanced accuracy, records with a score above `threshold` are
+        predicted to be members: 0 suits a log likelihood ratio. If None, the best
+        threshold of one half of the records is applied to the other half, and the
+        reverse: a threshold chosen on the records that it is evaluated on would be
+        optimistic.
     confidence_level : float, default=0.95
         Level of the intervals.
     as_frame : bool, default=False
-        Return a pandas DataFrame with one row a measure: ``measure``, ``fpr``,
+        Return a pandas DataFrame with one row per measure: ``measure``, ``fpr``,
         ``value``, ``low``, ``high``.
     random_state : int, RandomState instance or None, default=0
-        How the records are split for the threshold.
+        Determines how the records are split to choose the threshold.
 
     Returns
     -------
@@ -119,14 +120,14 @@ def attack_report(
         With ``auc``, ``balanced_accuracy`` and ``advantage`` (true minus false
         positive rate) and their ``..._interval`` of shape (2,); ``fpr``, ``tpr`` of
         shape (n_rates,) and ``tpr_interval`` of shape (n_rates, 2), NaN where the
-        rate is not resolvable, that is, below ``1 / n_nonmembers``; ``n_members``,
+        rate cannot be measured, that is, below ``1 / n_nonmembers``; ``n_members``,
         ``n_nonmembers`` and ``confidence_level``.
 
     Notes
     -----
-    Intervals: Clopper and Pearson's for rates, their combination by Zou and Donner
-    for the balanced accuracy, Newcombe's for the AUC. They say how far the figures
-    may be off for want of records, given the models at hand.
+    The intervals are Clopper and Pearson's for rates, their combination by Zou and
+    Donner for the balanced accuracy, and Newcombe's for the AUC. They cover the
+    uncertainty due to the number of records, for the given models.
     """
     members, nonmembers = _split_by_membership(y_true, y_score)
     rates = check_rates(fprs, "fprs")
@@ -180,21 +181,21 @@ def _split_by_membership(y_true, y_score):
     member = np.asarray(y_true, dtype=bool)
     if not np.array_equal(member, y_true):
         raise ValueError(
-            "y_true has values other than 0 and 1 (or False and True); it wants 1 "
+            "y_true has values other than 0 and 1 (or False and True); it must be 1 "
             "for a member and 0 for a non-member."
         )
     if member.all() or not member.any():
         raise ValueError(
             f"y_true has {int(member.sum())} members among {member.size} records; "
-            "it wants members and non-members."
+            "there must be both members and non-members."
         )
     return y_score[member], y_score[~member]
 
 
 def _members_found(members, nonmembers, rates):
-    """Members above the threshold of each rate; NaN where it is not resolvable."""
+    """Members above the threshold of each rate; NaN where it cannot be measured."""
     ordered = np.sort(nonmembers)[::-1]
-    # A rate that is a whole number of non-members must not lose one to rounding.
+    # Rounding must not turn a rate of exactly m non-members into m - 1.
     n_false = np.floor(rates * ordered.size * (1 + 1e-12)).astype(np.intp)
     thresholds = np.append(ordered, -np.inf)[np.minimum(n_false, ordered.size)]
     below = np.searchsorted(np.sort(members), thresholds, side="right")
@@ -207,10 +208,10 @@ def _auc(members, nonmembers):
 
 
 def _hits(members, nonmembers, threshold, random_state):
-    """Members called members, and non-members not, at the threshold."""
+    """Count true positives and true negatives at the threshold."""
     if threshold is not None:
         return (members > threshold).sum(), (nonmembers <= threshold).sum()
-    # Ranks, so that halfway between two scores is the same on any scale.
+    # On ranks the midpoint of two scores does not depend on their scale.
     _, ranks = np.unique(np.concatenate([members, nonmembers]), return_inverse=True)
     members, nonmembers = np.split(ranks, [members.size])
     rng = check_random_state(random_state)
@@ -237,14 +238,14 @@ def _best_threshold(members, nonmembers):
         1 - np.searchsorted(np.sort(nonmembers), candidates, "right") / nonmembers.size
     )
     best = np.argmax(tpr - fpr)
-    # Halfway to the next score, so that neither half's own scores lie on it.
+    # Halfway to the next score, so that no score of either half is equal to it.
     return candidates[best : best + 2].mean()
 
 
 def _warn_unresolvable(rates, n_nonmembers):
     if rates.size:
         warnings.warn(
-            f"A false positive rate of {rates.min():g} is not resolvable with "
+            f"A false positive rate of {rates.min():g} cannot be measured with "
             f"{n_nonmembers} non-members; the true positive rate is NaN there.",
             stacklevel=3,
         )

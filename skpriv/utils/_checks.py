@@ -4,7 +4,7 @@ import numpy as np
 
 
 def check_rates(values, name):
-    """Check that a parameter is one or more numbers from 0 to 1.
+    """Check that a parameter is one or more numbers between 0 and 1.
 
     Parameters
     ----------
@@ -27,6 +27,6 @@ def check_rates(values, name):
         rates = np.empty(0)
     if rates.ndim != 1 or not rates.size or not ((rates >= 0) & (rates <= 1)).all():
         raise ValueError(
-            f"{name} must be one or more numbers from 0 to 1, got {values!r}."
+            f"{name} must be one or more numbers between 0 and 1; it is {values!r}."
         )
     return rates

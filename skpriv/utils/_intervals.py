@@ -1,4 +1,4 @@
-"""Confidence intervals of proportions, of their means, and of an AUC."""
+"""Confidence intervals of proportions, of the mean of two estimates, and of an AUC."""
 
 import numpy as np
 from scipy.optimize import brentq
@@ -12,19 +12,20 @@ def proportion_interval(n_hits, n_trials, confidence_level=0.95):
     Parameters
     ----------
     n_hits, n_trials : array-like
-        Hits and trials; they broadcast. Hits need not be whole: the interval is
-        that of the beta distribution, which is continuous in them.
+        Numbers of hits and of trials, which are broadcast. The number of hits need
+        not be an integer: the interval is given by quantiles of beta distributions,
+        which are defined for any positive real number.
     confidence_level : float, default=0.95
 
     Returns
     -------
     interval : ndarray of shape (..., 2)
-        The lower and the upper end. Zero trials: 0 and 1.
+        The lower and the upper end; 0 and 1 if there are no trials.
     """
     n_hits, n_trials = np.broadcast_arrays(
         np.asarray(n_hits, dtype=np.float64), np.asarray(n_trials, dtype=np.float64)
     )
-    # Of many records few differ in their counts, and the quantiles take time.
+    # Quantiles are slow, and many records share the same counts.
     counts, which = np.unique(n_hits + 1j * n_trials, return_inverse=True)
     hits, misses = counts.real, counts.imag - counts.real
     tail = (1 - confidence_level) / 2
@@ -36,11 +37,11 @@ def proportion_interval(n_hits, n_trials, confidence_level=0.95):
 
 
 def mean_of_two_interval(first, second, first_interval, second_interval):
-    """Interval of the mean of two estimates, from the interval of each.
+    """Confidence interval of the mean of two estimates, from the interval of each.
 
     The distances from the estimates to the ends of their intervals are added in
-    quadrature (Newcombe's hybrid, also known as MOVER), so that the interval keeps
-    to the range of the estimates and is not symmetric near its ends.
+    quadrature (Newcombe's hybrid, also known as MOVER). The interval is therefore
+    asymmetric where those of the estimates are, and stays within their range.
 
     Parameters
     ----------
@@ -63,11 +64,11 @@ def mean_of_two_interval(first, second, first_interval, second_interval):
 
 
 def auc_interval(auc, n_members, n_nonmembers, confidence_level=0.95):
-    """Interval of an area under the ROC curve.
+    """Confidence interval of an area under the ROC curve.
 
-    It holds the areas from which the observed one is not too far by the variance
-    that they themselves imply (Newcombe's method 5), so that it is not empty at an
-    observed area of 0 or 1.
+    A score interval (Newcombe's method 5): the variance is computed at each candidate
+    area rather than at the observed one, so that the interval has positive width at
+    an observed area of 0 or 1.
 
     Parameters
     ----------
@@ -92,7 +93,7 @@ def auc_interval(auc, n_members, n_nonmembers, confidence_level=0.95):
         variance = area * (1 - area) * spread / (n_members * n_nonmembers)
         return (area - auc) ** 2 - z**2 * variance
 
-    # An area of exactly 0 or 1 implies no variance at all: start beside it.
+    # The variance is zero at an area of exactly 0 or 1: start next to it.
     inner = min(max(auc, 1e-9), 1 - 1e-9)
     low = 0.0 if auc == 0 else brentq(excess, 0, inner, xtol=1e-14)
     high = 1.0 if auc == 1 else brentq(excess, inner, 1, xtol=1e-14)

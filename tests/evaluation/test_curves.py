@@ -73,8 +73,8 @@ def test_step_without_two_classes_is_not_a_number():
 
 @pytest.mark.parametrize("fractions", [[1.1], [], ["few"], [[0.1]]], ids=str)
 def test_fractions_that_are_no_numbers_from_0_to_1_are_refused(fractions):
-    message = "fractions must be one or more numbers from 0 to 1, got " + re.escape(
-        repr(fractions)
+    message = re.escape(
+        f"must be one or more numbers between 0 and 1; it is {fractions!r}"
     )
     with pytest.raises(ValueError, match=message):
         _curve(np.zeros(75), fractions=fractions)

@@ -118,7 +118,7 @@ def test_attacks_that_cannot_play_are_refused():
 
 
 def test_rates_are_checked_before_the_game():
-    with pytest.raises(ValueError, match=r"fprs must be .*, got \[2\]"):
+    with pytest.raises(ValueError, match=r"fprs must be .* it is \[2\]"):
         membership_game(LossAttack("none that could be trained"), X, Y, fprs=[2])
 
 

@@ -33,7 +33,7 @@ def _tpr_by_definition(members, nonmembers, fpr):
 
 @given(members=SCORES, nonmembers=SCORES, fpr=st.sampled_from([0.25, 0.5, 1 / 3, 1.0]))
 @settings(deadline=None)
-@pytest.mark.filterwarnings("ignore:.*not resolvable")
+@pytest.mark.filterwarnings("ignore:.*cannot be measured")
 def test_true_positive_rate_is_that_of_the_definition(members, nonmembers, fpr):
     y_true = np.repeat([1, 0], [len(members), len(nonmembers)])
     tpr = tpr_at_fpr(y_true, members + nonmembers, fpr=fpr)
@@ -42,7 +42,7 @@ def test_true_positive_rate_is_that_of_the_definition(members, nonmembers, fpr):
 
 def test_rate_below_one_nonmember_is_not_a_number():
     y_true, score = np.repeat([1, 0], [5, 10]), np.arange(15.0)
-    with pytest.warns(UserWarning, match=r"0\.05 is not resolvable with 10 non-mem"):
+    with pytest.warns(UserWarning, match=r"0\.05 cannot be measured with 10 non-mem"):
         assert np.isnan(tpr_at_fpr(y_true, score, fpr=0.05))
     report = attack_report(y_true, score, fprs=[0.05, 0.1])
     assert np.isnan(report.tpr[0])
@@ -155,7 +155,7 @@ def test_missing_score_is_refused():
     "rates", [[0.5, 1.5], [-0.1], [np.nan], [], ["few"], [[0.1], [0.1, 0.2]]], ids=str
 )
 def test_rates_that_are_no_numbers_from_0_to_1_are_refused(rates):
-    message = re.escape(f"must be one or more numbers from 0 to 1, got {rates!r}")
+    message = re.escape(f"must be one or more numbers between 0 and 1; it is {rates!r}")
     with pytest.raises(ValueError, match=f"fpr {message}"):
         tpr_at_fpr([0, 1], [0.0, 1.0], fpr=rates)
     with pytest.raises(ValueError, match=f"fprs {message}"):

@@ -1,5 +1,6 @@
 """A cache never gives stale or damaged numbers, and a killed run resumes from it."""
 
+import importlib
 import json
 import os
 import subprocess
@@ -19,7 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skpriv import LiRAAttack
 from skpriv.attacks._shadows._cache import ShadowCache
-from skpriv.attacks._shadows._fingerprint import describe_rows
+from skpriv.attacks._shadows._fingerprint import describe_rows, fingerprint
 from skpriv.attacks._shadows._training import FinishedShadow
 
 X, Y = load_iris(return_X_y=True)
@@ -87,22 +88,14 @@ def test_changed_parameter_of_a_step_is_named(tmp_path):
         _attack(tmp_path, pipeline(1.0, np.sqrt)).fit(X, Y)
 
 
-# A module with something called `func`, to be edited: its source, and what `estimator`
-# makes of `func`.
-_AS_STEP = "make_pipeline(FunctionTransformer(func), DecisionTreeClassifier())"
-_AS_ESTIMATOR = "func()"
-_RUN = """
-import sys
-sys.path.insert(0, sys.argv[1])
-from edited import func
-from sklearn.datasets import load_iris
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
-from sklearn.tree import DecisionTreeClassifier
-from skpriv import LiRAAttack
-attack = LiRAAttack({estimator}, n_shadows=6, cache_dir=sys.argv[2], random_state=0)
-attack.fit(*load_iris(return_X_y=True))
-"""
+def _import_edited(folder, source):
+    """Write a module, and import what it calls `func`."""
+    (folder / "edited.py").write_text(source)
+    sys.modules.pop("edited", None)
+    importlib.invalidate_caches()
+    return importlib.import_module("edited").func
+
+
 _DECORATED = (
     "import functools\n"
     "def decorate(function, power):\n"
@@ -130,43 +123,56 @@ _BASE = _OWN.replace("func", "Base") + "\nclass func(Base): pass"
 
 
 @pytest.mark.parametrize(
-    ("source", "estimator"),
+    "source",
     [
-        ("def func(X): return X * {}", _AS_STEP),
-        ("def func(X, a={}): return X * a", _AS_STEP),
-        ("A = {}\ndef func(X): return X * A", _AS_STEP),
-        ("def helper(X): return X * {}\ndef func(X): return helper(X)", _AS_STEP),
-        (_DECORATED, _AS_STEP),
-        (_PARTIAL, _AS_STEP),
-        (_OBJECT, _AS_STEP),
-        (_METHOD, _AS_STEP),
-        (_OWN, _AS_ESTIMATOR),
-        (_BASE, _AS_ESTIMATOR),
+        "def func(X): return X * {}",
+        "def func(X, a={}): return X * a",
+        "A = {}\ndef func(X): return X * A",
+        "def helper(X): return X * {}\ndef func(X): return helper(X)",
+        _DECORATED,
+        _PARTIAL,
+        _OBJECT,
+        _METHOD,
+        _OWN,
+        _BASE,
     ],
     ids=[
-        "code",
-        "default",
-        "constant",
-        "helper",
-        "decorator",
-        "partial",
-        "object",
-        "method",
-        "class",
-        "base",
+        *("code", "default", "constant", "helper", "decorator"),
+        *("partial", "object", "method", "class", "base"),
     ],
 )
-def test_an_edited_function_or_class_is_refused(tmp_path, source, estimator):
-    """Shadows are used again in another process, but not after an edit."""
-    module, script = tmp_path / "edited.py", tmp_path / "run.py"
-    script.write_text(_RUN.format(estimator=estimator))
-    # Hash seeds differ, so that no order of a set is the same by chance.
+def test_an_edited_function_or_class_is_told_from_what_it_was(
+    tmp_path, monkeypatch, source
+):
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    described = []
+    for value in (1, 1, 2):
+        func = _import_edited(tmp_path, source.format(value))
+        own = isinstance(func, type) and issubclass(func, DecisionTreeClassifier)
+        estimator = func() if own else FunctionTransformer(func)
+        described.append(fingerprint(X, Y, estimator))
+    assert described[0] == described[1] != described[2]
+    monkeypatch.delitem(sys.modules, "edited")
+
+
+def test_shadows_of_an_edited_class_are_refused_by_another_process(tmp_path):
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from edited import func\n"
+        "from sklearn.datasets import load_iris\n"
+        "from skpriv import LiRAAttack\n"
+        "attack = LiRAAttack(func(), n_shadows=6, random_state=0,\n"
+        "                    cache_dir=sys.argv[1] + '/cache')\n"
+        "attack.fit(*load_iris(return_X_y=True))"
+    )
     results = []
+    # Hash seeds differ, so that no order of a set is the same by chance.
     for seed, value in enumerate((1, 1, 2)):
-        module.write_text(source.format(value))
+        (tmp_path / "edited.py").write_text(_BASE.format(value))
         results.append(
             subprocess.run(
-                [sys.executable, "-B", script, tmp_path, tmp_path / "cache"],
+                [sys.executable, "-B", "-c", code, tmp_path],
                 env={**os.environ, "PYTHONHASHSEED": str(seed)},
                 capture_output=True,
                 text=True,
