@@ -248,20 +248,7 @@ class ShadowAttack(ClassifierAttack, CallbackSupportMixin, BaseEstimator):
         return pair_shadows(self.signals_[:, records], self.membership_[:, records])
 
     def prepare(self, X, y):
-        """Train the shadows, which serve for every target.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-            The records.
-        y : array-like of shape (n_samples,)
-            Their labels.
-
-        Returns
-        -------
-        attack : ShadowAttack
-            A fitted copy.
-        """
+        """Train the shadows, which serve for every target; see `AttackMixin`."""
         return self.without_target().fit(X, y)
 
     def score_target(self, target, X, y):

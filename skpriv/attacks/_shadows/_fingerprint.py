@@ -163,12 +163,23 @@ class _Hasher(NumpyHasher):
     which a search over them does not use.
     """
 
+    def __init__(self):
+        super().__init__("md5")
+        self._distributions = set()
+
     def save(self, value):
         if _is_distribution(type(value)):
-            state = value.__getstate__().items()
-            kept = {k: v for k, v in state if not isinstance(v, np.random.RandomState)}
-            value = type(value), kept
+            value = self._parameters(value)
         super().save(value)
+
+    def _parameters(self, distribution):
+        if id(distribution) in self._distributions:
+            # A distribution may hold methods of its own.
+            return "itself"
+        self._distributions.add(id(distribution))
+        state = distribution.__getstate__().items()
+        kept = {k: v for k, v in state if not isinstance(v, np.random.RandomState)}
+        return type(distribution), kept
 
 
 # Asked about every element of an array of objects.
@@ -178,7 +189,7 @@ def _is_distribution(kind):
 
 
 def _hash(value):
-    return _Hasher("md5").hash(value)
+    return _Hasher().hash(value)
 
 
 def _is_estimator(value):
