@@ -16,7 +16,7 @@ from skpriv.attacks._shadows._fingerprint import fingerprint
 from skpriv.attacks._shadows._neighbors import NearestNeighborShadows, can_count
 from skpriv.attacks._shadows._pairs import pair_shadows
 from skpriv.attacks._shadows._queries import Queries, noise_scale
-from skpriv.attacks._shadows._signals import response_method
+from skpriv.attacks._shadows._signals import compare_methods, response_method
 from skpriv.attacks._shadows._training import Design, Records, Shadows
 from skpriv.utils._halves import complementary_halves
 from skpriv.utils._sklearn import HasMethods, Interval, StrOptions, fit_context
@@ -278,7 +278,7 @@ class ShadowAttack(ClassifierAttack, CallbackSupportMixin, BaseEstimator):
         """
         check_is_fitted(self)
         check_target(target, self.classes_)
-        self._queries.check_method(target)
+        compare_methods(response_method(target, self.classes_), self.response_method_)
         X = self._validate_rows(X)
         y, records = self._identify_rows(X, y)
         if not np.array_equal(records, np.arange(self.signals_.shape[1])):
