@@ -252,5 +252,5 @@ class CachedShadows:
         return self._shadows.target_signals(target)
 
     def signals_of_all(self, model):
-        """Return the signals at a model of all records; see `Shadows.signals_of_all`."""
+        """Return the signals at a model; see `Shadows.signals_of_all`."""
         return self._shadows.signals_of_all(model)
