@@ -29,18 +29,18 @@ LEVELS = {
     "__main__": 9,
 }
 KERNELS = {
-    "attacks._likelihood": {"attacks._pairs", "metrics._intervals"},
-    "attacks._pairs": set(),
+    "attacks._shadows._likelihood": {"attacks._shadows._pairs", "utils._intervals"},
+    "attacks._shadows._pairs": set(),
     "leverage._influence": set(),
     "leverage._inverse": set(),
     "leverage._softmax": set(),
     "leverage.network._blocks": set(),
     "leverage.network._cg": set(),
-    "metrics._intervals": set(),
     "neighbors._ranking": {"utils._threads"},
     "neighbors._semivalues": {"utils._threads"},
     "neighbors._subsets": {"neighbors._semivalues", "utils._threads"},
     "neighbors._shapley_regression": {"neighbors._semivalues", "utils._threads"},
+    "utils._intervals": set(),
 }
 KERNEL_PACKAGES = {
     "dataclasses",
@@ -144,3 +144,16 @@ def test_every_public_name_exists():
         assert getattr(skpriv, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         _ = skpriv.Nothing
+
+
+def test_evaluation_and_report_import_no_private_name_of_another_package():
+    for name in NAMES:
+        part = name.partition(".")[0]
+        if part in ("evaluation", "report"):
+            private = {
+                target
+                for target in GRAPH[name]
+                if target.partition(".")[0] not in (part, "utils", "_rows", "_records")
+                and any(step.startswith("_") for step in target.split("."))
+            }
+            assert not private, (name, private)

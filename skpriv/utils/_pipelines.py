@@ -91,6 +91,24 @@ def transform_before_last(estimator, X):
     return X
 
 
+def score_rows(estimator, X, y):
+    """Score rows with their labels, which a Pipeline would not pass on.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted scorer, or a Pipeline that ends in one.
+    X : array-like, sparse matrix or DataFrame
+    y : array-like
+
+    Returns
+    -------
+    scores : ndarray of shape (n_samples,)
+    """
+    X = transform_before_last(estimator, X)
+    return last_step(estimator).score_samples(X, y)
+
+
 def replace_last_step(estimator, change):
     """Copy an estimator with the end of its Pipelines changed.
 

@@ -1,8 +1,9 @@
-"""The signal that an attack watches: how confidently a model is right on a record."""
+"""Signals: how confidently a model predicts the right label of a record."""
 
 import numpy as np
 from scipy.special import logsumexp
-from sklearn.pipeline import Pipeline
+
+from skpriv.utils._pipelines import split_pipeline
 
 SIGNALS = ("logit", "hinge", "loss")
 
@@ -10,11 +11,12 @@ SIGNALS = ("logit", "hinge", "loss")
 def signals_from_logits(logits, y, kind="logit"):
     """Signal of each record from a model's logits, log-probabilities or margins.
 
-    With z the logits of a record, and z_y that of its label: ``"logit"`` is
-    z_y - log Σ exp(z_c) over the other classes c, for a model with probabilities
-    log p_y - log(1 - p_y), but without its rounding; ``"hinge"`` is z_y minus the
-    largest of the others; ``"loss"`` is log p_y, minus the cross-entropy. All grow
-    with the model's confidence in the label, so that higher speaks for a member.
+    Let z be the logits of a record, and z_y that of its label. ``"logit"`` is
+    z_y - log Σ exp(z_c) over the other classes c, which equals log p_y - log(1 - p_y)
+    for a model with probabilities, but does not suffer from their rounding.
+    ``"hinge"`` is z_y minus the largest other logit. ``"loss"`` is log p_y, minus the
+    cross-entropy. All grow with the model's confidence in the label, so higher values
+    are evidence of membership.
 
     Parameters
     ----------
@@ -40,13 +42,13 @@ def signals_from_logits(logits, y, kind="logit"):
 
 
 def smooth_probabilities(probabilities, n_votes, pseudo_votes):
-    """Probabilities as if each class had a few votes more.
+    """Add a few votes to each class, so that no probability is 0 or 1.
 
     Parameters
     ----------
     probabilities : ndarray of shape (n_samples, n_classes)
     n_votes : float
-        Votes that a probability of one stands for: neighbours or trees.
+        Number of votes, of neighbours or trees, that a probability is a share of.
     pseudo_votes : float
         Votes added to each class.
 
@@ -67,23 +69,23 @@ def model_signals(model, X, y, classes, *, kind="logit", smoothing="auto"):
     ----------
     model : classifier
         With ``decision_function``, ``predict_proba`` or ``predict``, in this order
-        of preference: a decision function does not saturate.
+        of preference, because a decision function does not saturate.
     X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
     y : ndarray of shape (n_samples,)
         Labels, as indices into `classes`.
     classes : ndarray of shape (n_classes,)
-        All labels, sorted, of which the model may have seen a part.
+        All labels, sorted. The model may have seen only some of them.
     kind : {"logit", "hinge", "loss"}, default="logit"
     smoothing : "auto" or float, default="auto"
-        Pseudo-votes of each class, see :class:`~skpriv.LiRAAttack`.
+        Pseudo-votes of each class; see :class:`~skpriv.LiRAAttack`.
 
     Returns
     -------
     signals : ndarray of shape (n_samples,), dtype float64
-        Finite, and within the range of float32, to which decision values are clipped.
+        Finite. Decision values are clipped to the range of float32.
     saturated : ndarray of shape (n_samples,), dtype bool
-        Where the model's probability of the label is exactly 0 or 1, a class that
-        it has not seen included.
+        Where the model's probability of the label is exactly 0 or 1, including labels
+        that it has not seen.
 
     Raises
     ------
@@ -95,7 +97,7 @@ def model_signals(model, X, y, classes, *, kind="logit", smoothing="auto"):
     if not hasattr(model, "classes_"):
         raise TypeError(
             f"{type(model).__name__} has no classes_ once fitted; estimator and target "
-            "want classifiers."
+            "must be classifiers."
         )
     method = response_method(model, classes)
     response = np.asarray(getattr(model, method)(X))
@@ -140,19 +142,19 @@ def signals_from_probabilities(probabilities, y, n_votes, pseudo_votes, kind="lo
 
 
 def response_method(model, classes):
-    """Name of the method that a model's signals come from.
+    """Return the name of the method that a model's signals are computed from.
 
     Parameters
     ----------
     model : classifier
     classes : ndarray of shape (n_classes,)
-        All labels: models that have seen fewer of them answer alike.
+        All labels. A model that has seen fewer of them uses the same method.
 
     Returns
     -------
     name : {"decision_function", "predict_proba", "predict"}
     """
-    # Of two classes there is one pair, whose decision is the usual one.
+    # For two classes, one-vs-one has a single decision function: the usual one.
     one_vs_one = len(classes) > 2 and any(
         value == "ovo"
         for name, value in _parameters(model).items()
@@ -164,28 +166,28 @@ def response_method(model, classes):
 
 
 def compare_methods(target, estimator):
-    """Check that a target and the shadows answer by the same method.
+    """Check that signals of the target and of the shadows come from the same method.
 
     Parameters
     ----------
     target, estimator : str
-        Names of the methods, from `response_method`.
+        Names of the methods, as returned by `response_method`.
 
     Raises
     ------
     ValueError
-        If they differ: signals of one are on another scale than those of the other.
+        If they differ: the signals would be on different scales.
     """
     if target != estimator:
         raise ValueError(
-            f"target answers by {target}, and the shadows, copies of estimator, by "
-            f"{estimator}: their signals can not be compared; estimator wants to be of "
-            "the kind of the target."
+            f"The signals of target come from {target}, and those of the shadows, "
+            f"copies of estimator, from {estimator}; they cannot be compared. "
+            "estimator must be of the same kind as target."
         )
 
 
 def within_float32(values):
-    """Clip values to the range of float32, in which signals are kept.
+    """Clip values to the range of float32, the type that signals are stored in.
 
     Parameters
     ----------
@@ -200,23 +202,23 @@ def within_float32(values):
 
 
 def votes(model, smoothing, dtype):
-    """Votes behind a probability of one, and the pseudo-votes of each class.
+    """Return the number of votes of a model, and the pseudo-votes of each class.
 
     Parameters
     ----------
     model : classifier
     smoothing : "auto" or float
     dtype : dtype
-        Of the probabilities.
+        Type of the probabilities.
 
     Returns
     -------
     n_votes : float
-        Neighbours or estimators in the vote; 1 for a tree, and for a model that
-        does not vote.
+        Number of neighbours or estimators that vote. 1 for a tree, and for a model
+        that does not vote.
     pseudo_votes : float
-        `smoothing`; for ``"auto"`` half a vote, or, where the model does not vote,
-        the rounding error of its probabilities.
+        `smoothing`. For ``"auto"``, half a vote or, if the model does not vote, the
+        rounding error of its probabilities.
     """
     n_votes = _count_votes(model)
     if smoothing != "auto":
@@ -232,7 +234,7 @@ def _check_finite(response, model, method):
     if bad.any():
         raise ValueError(
             f"{method} of {type(model).__name__} is NaN or infinite for {bad.sum()} of "
-            f"{bad.size} records; an attack wants finite outputs."
+            f"{bad.size} records; an attack needs finite outputs."
         )
 
 
@@ -249,11 +251,10 @@ def _count_votes(model):
 
 
 def _final_model(model):
-    """Return the model that decides, inside pipelines, searches, frozen ones."""
+    """Return the model that decides, inside pipelines, searches and wrappers."""
     while True:
-        if isinstance(model, Pipeline):
-            model = model[-1]
-        elif hasattr(model, "best_estimator_"):
+        _, model = split_pipeline(model)
+        if hasattr(model, "best_estimator_"):
             model = model.best_estimator_
         elif hasattr(model, "estimator") and not hasattr(model, "estimators_"):
             inner = getattr(model, "estimator_", model.estimator)
@@ -269,10 +270,10 @@ def _parameters(model):
 
 
 def _logits_of_all(response, seen, n_classes):
-    """Logits of all classes: one column a class, the unseen ones at the bottom.
+    """Logits of all classes, one column per class.
 
-    A class that the model has not seen gets the probability of a rounding error,
-    as if probabilities had been smoothed.
+    A class that the model has not seen gets the probability of a rounding error, as
+    if its probability of zero had been smoothed.
     """
     response = response.astype(np.float64)
     if response.ndim == 1:

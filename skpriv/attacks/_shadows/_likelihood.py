@@ -1,7 +1,7 @@
-"""Likelihood ratios of membership, each shadow left out of its own reference.
+"""Likelihood ratios of membership, with each shadow left out of its own reference.
 
-Records are columns. The shadows of a record are put in pairs, of which one was trained
-with the record and one without; see `_pairs`.
+Records are columns. The shadows of a record are put in pairs, one trained with the
+record and one without it; see `_pairs`.
 """
 
 from functools import cached_property
@@ -11,25 +11,65 @@ import numpy as np
 from scipy.special import log_ndtr, polygamma
 from scipy.stats import norm
 
-from skpriv.attacks._pairs import most_on_a_side, pair_shadows
-from skpriv.metrics._intervals import mean_of_two_interval, proportion_interval
+from skpriv.attacks._shadows._pairs import most_on_a_side, pair_shadows
+from skpriv.utils._intervals import mean_of_two_interval, proportion_interval
 
 MODES = ("online", "offline", "offline-density")
 VARIANCES = ("auto", "record", "pooled")
 
-# Signals are kept in float32, which resolves no less than this of their spread.
+# Signals are stored as float32, which does not resolve less of their spread.
 _SMALLEST_VARIANCE = 1e-12
 
 
+class Reference(NamedTuple):
+    """Shadow models whose signals a target is compared with.
+
+    Attributes
+    ----------
+    signals : ndarray of shape (n_shadows, n_records)
+    membership : ndarray of shape (n_shadows, n_records), dtype bool
+        Which records each shadow was trained on.
+    """
+
+    signals: np.ndarray
+    membership: np.ndarray
+
+    def of(self, records):
+        """Return the part that concerns some of the records."""
+        return Reference(self.signals[:, records], self.membership[:, records])
+
+
+class LikelihoodTest(NamedTuple):
+    """Which likelihoods are compared, and how their variances are estimated.
+
+    Attributes
+    ----------
+    mode : {"online", "offline", "offline-density"}
+        See `membership_statistic`.
+    variance : {"auto", "record", "pooled"}
+        See `record_variances`.
+    """
+
+    mode: str = "online"
+    variance: str = "auto"
+
+
+class Normal(NamedTuple):
+    """Normal densities of signals, one per record."""
+
+    mean: np.ndarray
+    variance: np.ndarray
+
+
 class Moments(NamedTuple):
-    """Number, mean and sum of squares about the mean, of each record."""
+    """Number, mean and sum of squares about the mean of each record's signals."""
 
     n: np.ndarray
     mean: np.ndarray
     ss: np.ndarray
 
     def without(self, values):
-        """Moments without one of the values; NaN leaves them as they are.
+        """Moments without one of the values. A NaN removes nothing.
 
         Parameters
         ----------
@@ -55,7 +95,7 @@ class Moments(NamedTuple):
 
 
 def moments(signals):
-    """Moments of each column, NaN left out.
+    """Moments of each column, ignoring NaN.
 
     Parameters
     ----------
@@ -73,15 +113,15 @@ def moments(signals):
 
 
 class VariancePrior:
-    """What all records together say of a record's variance.
+    """Prior of a record's variance, estimated from all records (empirical Bayes).
 
-    It has one row for each set of shadows that are left out, and gathers records
+    It has one row for each set of shadows that are left out, and takes in the records
     batch by batch.
 
-    ``pooled`` is the mean of the variances; ``weight`` the number of observations
-    that it is worth. The latter comes from how much more the logarithms of the
-    variances spread than chi-squared sampling makes them: infinite where they do
-    not, small where records truly differ (empirical Bayes).
+    ``pooled`` is the mean of the variances, and ``weight`` the number of observations
+    that it counts for. The weight follows from how much more the logarithms of the
+    variances spread than they would by chi-squared sampling alone: infinite if they
+    do not, small if the variances of the records truly differ.
 
     References
     ----------
@@ -94,7 +134,7 @@ class VariancePrior:
         self._sums = 0.0
 
     def gather(self, moments):
-        """Take in the records of a batch.
+        """Add the records of a batch.
 
         Parameters
         ----------
@@ -108,7 +148,7 @@ class VariancePrior:
         columns = (moments.ss, dof, varies, logs, logs**2, expected)
         self._sums = self._sums + np.array([c.sum(axis=-1) for c in columns], float)
 
-    # Read when all records are gathered, and then batch by batch.
+    # Computed once, when all records have been added.
     @cached_property
     def pooled(self):
         """Pooled variances, of shape (n_rows,)."""
@@ -133,7 +173,7 @@ def _trigamma_of_halves(dof):
 
 
 def _inverse_trigamma(values):
-    """Solve trigamma(x) = value by Newton's steps on 1/trigamma, which is convex."""
+    """Solve trigamma(x) = value by Newton steps on 1/trigamma, which is convex."""
     x = 0.5 + 1 / values
     for _ in range(50):
         trigamma = polygamma(1, x)
@@ -152,12 +192,12 @@ def record_variances(moments, prior, variance):
     moments : Moments, of shape (n_rows, n_records)
     prior : VariancePrior, of n_rows rows
     variance : {"auto", "record", "pooled"}
-        ``"auto"`` weighs the record's own with the pooled one.
+        ``"auto"`` is a weighted mean of the record's own and the pooled one.
 
     Returns
     -------
     variances : ndarray of shape (n_rows, n_records)
-        NaN where a record has too few signals, never below the resolution of the
+        NaN where a record has too few signals; at least the resolution of the
         signals.
     """
     dof = np.maximum(moments.n - 1, 0)
@@ -178,17 +218,17 @@ def record_variances(moments, prior, variance):
     return _blank(values, moments.n <= 0)
 
 
-def membership_statistic(values, inside, outside, mode):
-    """Score of signals against the models trained with and without the record.
+def membership_statistic(values, in_, out, mode):
+    """Compare signals with the densities of models trained with and without the record.
 
     Parameters
     ----------
     values : ndarray of shape (n_rows, n_records)
         The signals of the models under attack.
-    inside, outside : tuple of ndarray, (mean, variance)
-        Of the record's signals at models trained with it, and without it.
+    in_, out : Normal
+        Densities of the record's signal at models trained with it, and without it.
     mode : {"online", "offline", "offline-density"}
-        ``"online"``: the log of the ratio of the two normal densities.
+        ``"online"``: the log of the ratio of the two densities.
         ``"offline"``: -log10 of the upper tail of the density without the record.
         ``"offline-density"``: minus the log of that density.
 
@@ -197,33 +237,31 @@ def membership_statistic(values, inside, outside, mode):
     scores : ndarray of shape (n_rows, n_records)
         Higher: more likely a member.
     margins : ndarray of shape (n_rows, n_records)
-        Above 0 where the record is called a member: by the likelihood ratio, or,
-        offline, by the test that is wrong on half of the non-members.
+        Positive where the record is called a member: by the likelihood ratio or,
+        offline, by the test whose false positive rate is one half.
     """
-    z_out = (values - outside[0]) / np.sqrt(outside[1])
+    z_out = (values - out.mean) / np.sqrt(out.variance)
     if mode == "online":
-        z_in = (values - inside[0]) / np.sqrt(inside[1])
-        scores = 0.5 * (np.log(outside[1] / inside[1]) + z_out**2 - z_in**2)
+        z_in = (values - in_.mean) / np.sqrt(in_.variance)
+        scores = 0.5 * (np.log(out.variance / in_.variance) + z_out**2 - z_in**2)
         return scores, scores
     if mode == "offline":
         return log_ndtr(-z_out) / -np.log(10), z_out
-    log_density = norm.logpdf(z_out) - 0.5 * np.log(outside[1])
+    log_density = norm.logpdf(z_out) - 0.5 * np.log(out.variance)
     return -log_density, np.abs(z_out) - norm.ppf(0.75)
 
 
-def leave_pair_out(signals, membership, *, mode, variance, batches):
-    """Attack every shadow with the others, its partner left out as well.
+def leave_pair_out(reference, test, batches):
+    """Attack every shadow with the others, leaving out its partner as well.
 
-    A shadow must not be its own reference. Without it alone its side of the
-    reference would have one signal less than the other side, which tells the sides
-    apart even where the signals say nothing; so its partner goes too.
+    A shadow must not be part of its own reference. Without it alone, its side of the
+    reference would have one signal fewer than the other side, which tells the sides
+    apart even where the signals carry no information; so its partner is left out too.
 
     Parameters
     ----------
-    signals : ndarray of shape (n_shadows, n_records)
-    membership : ndarray of shape (n_shadows, n_records), dtype bool
-    mode : {"online", "offline", "offline-density"}
-    variance : {"auto", "record", "pooled"}
+    reference : Reference
+    test : LikelihoodTest
     batches : list of slice
         Batches of records, to bound the memory.
 
@@ -231,83 +269,81 @@ def leave_pair_out(signals, membership, *, mode, variance, batches):
     ------
     batch : slice
     scores, margins : tuple of two ndarray of shape (n_rows, n_batch)
-        As of `membership_statistic`, for the shadows trained with the record, and for
-        those without; NaN for a shadow without a partner, and where fewer than two
-        signals of a side are left.
+        As returned by `membership_statistic`, for the shadows trained with the record
+        and for those trained without it. NaN for a shadow without a partner, and
+        where fewer than two signals of a side are left.
     """
     priors = VariancePrior(), VariancePrior()
-    n_rows = most_on_a_side(membership)
-    for batch in batches if variance != "record" else ():
-        _, left = _without_each_pair(signals[:, batch], membership[:, batch], n_rows)
+    n_rows = most_on_a_side(reference.membership)
+    for batch in batches if test.variance != "record" else ():
+        _, left = _without_each_pair(reference.of(batch), n_rows)
         for prior, moments_left in zip(priors, left, strict=True):
             prior.gather(moments_left)
     for batch in batches:
-        sides, left = _without_each_pair(
-            signals[:, batch], membership[:, batch], n_rows
-        )
-        references = [
-            (moments_left.mean, record_variances(moments_left, prior, variance))
-            for prior, moments_left in zip(priors, left, strict=True)
-        ]
+        sides, left = _without_each_pair(reference.of(batch), n_rows)
+        in_, out = _densities(left, priors, test.variance)
         few = np.isnan(sides[0] + sides[1]) | (np.minimum(left[0].n, left[1].n) < 2)
         results = [
-            membership_statistic(_blank(side, few), *references, mode) for side in sides
+            membership_statistic(_blank(side, few), in_, out, test.mode)
+            for side in sides
         ]
         yield batch, *zip(*results, strict=True)
 
 
-def _without_each_pair(signals, membership, n_rows):
-    sides = pair_shadows(signals, membership, n_rows)
+def _without_each_pair(reference, n_rows):
+    sides = pair_shadows(*reference, n_rows)
     unpaired = np.isnan(sides[0] + sides[1])
     left = [moments(side).without(_blank(side, unpaired)) for side in sides]
     return sides, left
+
+
+def _densities(sides, priors, variance):
+    return [
+        Normal(side.mean, record_variances(side, prior, variance))
+        for prior, side in zip(priors, sides, strict=True)
+    ]
 
 
 def _blank(values, where):
     return np.where(where, np.nan, values) if where.any() else values
 
 
-def target_scores(values, signals, membership, *, mode, variance, batches, priors=None):
-    """Scores of records at a model under attack, all shadows its reference.
+def target_scores(values, reference, test, batches, priors=None):
+    """Score records at a model under attack, with all shadows as its reference.
 
     Parameters
     ----------
     values : ndarray of shape (n_records,)
         The model's signals.
-    signals : ndarray of shape (n_shadows, n_records)
-    membership : ndarray of shape (n_shadows, n_records), dtype bool
-    mode : {"online", "offline", "offline-density"}
-    variance : {"auto", "record", "pooled"}
+    reference : Reference
+    test : LikelihoodTest
     batches : list of slice
+        Batches of records, to bound the memory.
     priors : tuple of two VariancePrior, default=None
-        What is known of variances with and without a record in training; None: what
-        these records say, as `variance_priors`.
+        Priors of the variances with and without the record in training. None: those
+        estimated from these records by `variance_priors`.
 
     Returns
     -------
     scores : ndarray of shape (n_records,)
     """
     if priors is None:
-        priors = variance_priors(signals, membership, batches)
+        priors = variance_priors(reference, batches)
     scores = np.empty(values.size)
     for batch in batches:
-        sides = [
-            (side.mean, record_variances(side, prior, variance))
-            for prior, side in zip(
-                priors, _sides(signals[:, batch], membership[:, batch]), strict=True
-            )
-        ]
-        scores[batch] = membership_statistic(values[np.newaxis, batch], *sides, mode)[0]
+        in_, out = _densities(_sides(reference.of(batch)), priors, test.variance)
+        scores[batch] = membership_statistic(
+            values[np.newaxis, batch], in_, out, test.mode
+        )[0]
     return scores
 
 
-def variance_priors(signals, membership, batches):
-    """Gather what all records say of a record's variance, all shadows counted.
+def variance_priors(reference, batches):
+    """Estimate the priors of the variances from all records and all shadows.
 
     Parameters
     ----------
-    signals : ndarray of shape (n_shadows, n_records)
-    membership : ndarray of shape (n_shadows, n_records), dtype bool
+    reference : Reference
     batches : list of slice
 
     Returns
@@ -317,13 +353,13 @@ def variance_priors(signals, membership, batches):
     """
     priors = VariancePrior(), VariancePrior()
     for batch in batches:
-        sides = _sides(signals[:, batch], membership[:, batch])
-        for prior, side in zip(priors, sides, strict=True):
+        for prior, side in zip(priors, _sides(reference.of(batch)), strict=True):
             prior.gather(side)
     return priors
 
 
-def _sides(signals, membership):
+def _sides(reference):
+    signals, membership = reference
     return [
         _one_row(moments(np.where(side, signals, np.nan)))
         for side in (membership, ~membership)
@@ -335,20 +371,20 @@ def _one_row(values):
 
 
 def hit_counts(margins):
-    """Hits of the test on each record, a tie being half a hit.
+    """Count the hits of the test on each record. A tie is half a hit.
 
     Parameters
     ----------
     margins : tuple of two ndarray of shape (n_rows, n_records)
-        At the shadows trained with the record, and at those without it. Above 0:
-        called a member. NaN: not tried.
+        At the shadows trained with the record, and at those trained without it.
+        Positive: called a member. NaN: not tried.
 
     Returns
     -------
     hits, trials : ndarray of shape (2, n_records)
     """
-    inside, outside = margins
-    right = inside > 0, outside < 0
+    in_, out = margins
+    right = in_ > 0, out < 0
     hits = [
         np.count_nonzero(called, axis=0) + np.count_nonzero(side == 0, axis=0) / 2
         for called, side in zip(right, margins, strict=True)
@@ -360,12 +396,12 @@ def hit_counts(margins):
 def success_interval(hits, trials, confidence_level=0.95):
     """Attack success of each record, and its interval.
 
-    A record that the signals do not tell apart has a success of 1/2, yet the
-    measured one falls well below it when the rule learnt from the other shadows
-    happens to point away from those left out: far more often than coin flips
-    would. The opposite rule would then have been right as often as this one was
-    wrong, so the upper end of the interval is that of the opposite rule. With
-    this, the interval covers at its level, for records without signal too.
+    A record whose signals carry no information has a success of 1/2. The measured
+    success falls well below that, much more often than by coin flips, when the rule
+    learnt from the other shadows happens to point away from those left out. The
+    opposite rule would then have been right as often as this one was wrong, so the
+    upper end of the interval is that of the opposite rule. With this, the interval
+    has its nominal coverage for records without signal too.
 
     Parameters
     ----------
@@ -376,7 +412,7 @@ def success_interval(hits, trials, confidence_level=0.95):
     Returns
     -------
     success : ndarray of shape (n_records,)
-        Mean of the two hit rates; NaN where a side has no trial.
+        Mean of the two hit rates. NaN where a side has no trial.
     interval : ndarray of shape (n_records, 2)
     """
     rates = np.divide(hits, trials, out=np.full(hits.shape, np.nan), where=trials > 0)

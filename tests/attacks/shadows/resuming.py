@@ -1,6 +1,6 @@
 """Kill runs of 64 shadows at random moments, and resume them.
 
-    python tests/attacks/resuming.py [--kills 20]
+    python tests/attacks/shadows/resuming.py [--kills 20]
 
 Each time the resumed run must give the signals of an uninterrupted one, bit by bit,
 and must not train a shadow again that the killed run reported as done.

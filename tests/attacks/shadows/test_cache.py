@@ -1,23 +1,29 @@
+"""A cache never gives stale or damaged numbers, and a killed run resumes from it."""
+
+import importlib
+import json
 import os
 import subprocess
 import sys
-import warnings
-from types import ModuleType
 
 import numpy as np
 import pytest
 import resuming
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
+from scipy.stats import loguniform, randint, rv_discrete, uniform
 from sklearn.datasets import load_iris
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import RandomizedSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from skpriv import LiRAAttack
-from skpriv.attacks._cache import ShadowCache
-from skpriv.attacks._fingerprint import _describe, _describe_rows
+from skpriv.attacks._shadows._cache import ShadowCache
+from skpriv.attacks._shadows._fingerprint import describe_rows, fingerprint
+from skpriv.attacks._shadows._training import FinishedShadow
 
 X, Y = load_iris(return_X_y=True)
 
@@ -33,7 +39,7 @@ def test_cached_shadows_give_the_same_numbers_and_are_not_trained(
 ):
     plain = _attack(None).fit(X, Y)
     first = _attack(tmp_path).fit(X, Y)
-    monkeypatch.setattr("skpriv.attacks._shadows.train_shadow", None)
+    monkeypatch.setattr("skpriv.attacks._shadows._training.train_shadow", None)
     again = _attack(tmp_path).fit(X, Y)
     for attack in (first, again):
         for name in ("signals_", "saturated_", "attack_success_", "scores_"):
@@ -84,164 +90,167 @@ def test_changed_parameter_of_a_step_is_named(tmp_path):
         _attack(tmp_path, pipeline(1.0, np.sqrt)).fit(X, Y)
 
 
-def test_a_function_is_described_alike_in_every_process():
-    # A function within it, and a set of strings, whose order no two processes share.
-    code = (
-        "from skpriv.attacks._fingerprint import _describe\n"
-        "def func(X): return [x for x in X if x in {'a', 'b', 'c', 'd', 'e'}]\n"
-        "func.__module__ = 'skpriv'; import skpriv; skpriv.func = func\n"
-        "print(_describe('func', func))"
-    )
-    described = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in "123"
-    }
-    assert len(described) == 1
+def _import_edited(folder, source):
+    """Write a module, and import what it calls `func`."""
+    (folder / "edited.py").write_text(source)
+    sys.modules.pop("edited", None)
+    importlib.invalidate_caches()
+    return importlib.import_module("edited").func
 
 
-def _module(source):
-    """Function `func` of a module that was just edited, as pickle finds it."""
-    module = ModuleType("edited")
-    sys.modules["edited"] = module
-    exec(source, module.__dict__)
-    return module.func
-
-
-_DECORATED = """
-import functools
-def decorate(function, power):
-    @functools.wraps(function)
-    def wrapper(X):
-        return function(X) ** power
-    return wrapper
-def func(X):
-    return X + {added}
-func = decorate(func, {power})
-"""
-
-_HELPER = "def helper(X): return X * {}\ndef func(X): return helper(X)"
-_CACHED = "from functools import cache\n@cache\ndef func(n): return n * {}"
+_DECORATED = (
+    "import functools\n"
+    "def decorate(function, power):\n"
+    "    @functools.wraps(function)\n"
+    "    def wrapper(X): return function(X) ** power\n"
+    "    return wrapper\n"
+    "def func(X): return X + 1\n"
+    "func = decorate(func, {})"
+)
 _PARTIAL = (
     "from functools import partial\n"
     "def helper(X, n): return X * n * {}\n"
     "func = partial(helper, n=2)"
 )
-_BOUND = (
-    "from functools import partial\n"
-    "def helper(X, f): return f(X)\n"
-    "def double(X): return X * {}\n"
-    "func = partial(helper, f=double)"
-)
-_CLASS = "class func:\n    def forward(self, X): return X * {}"
 _OBJECT = "class Scaler:\n    def __call__(self, X): return X * {}\nfunc = Scaler()"
-_ATTRIBUTE = (
-    "class Net:\n    width = {}\n    def __init__(self): self.layers = self.width\n"
-    "func = Net"
-)
-_BASE = (
-    "class Base:\n    def forward(self, X): return X * {}\n"
-    "class Net(Base): pass\nfunc = Net"
-)
-_BLOCK = (
-    "class Block:\n    def forward(self, X): return X * {}\n"
-    "class Net:\n    def __init__(self): self.block = Block()\nfunc = Net"
-)
-_STATIC = "class Net:\n    @staticmethod\n    def f(X): return X * {}\nfunc = Net"
 _METHOD = (
     "class Scaler:\n    def by(self): return {}\n"
     "    def scale(self, X): return X * self.by()\nfunc = Scaler().scale"
 )
-_LIST = "BY = [{}]\ndef func(X): return X * BY[0]"
-_LISTED = "def f(X): return X * {}\ndef func(X, fs=(f,)): return fs[0](X)"
-_REPEATED = (
-    "def f(X): return X\ndef g(X): return -X\nuse = [None, f, g][{}]\n"
-    "def func(X, a=f, b=g, c=use): return a(b(c(X)))"
+_OWN = (
+    "from sklearn.tree import DecisionTreeClassifier as Tree\n"
+    "class func(Tree):\n    def fit(self, X, y): return super().fit(X * {}, y)"
 )
-_ESTIMATOR = (
-    "class func:\n    def get_params(self): return dict()\n"
-    "    def fit(self, X, y): return {}"
-)
+_BASE = _OWN.replace("func", "Base") + "\nclass func(Base): pass"
 
 
 @pytest.mark.parametrize(
-    ("before", "after"),
+    "source",
     [
-        ("def func(X): return np.sin(X)", "def func(X): return np.cos(X)"),
-        ("def func(X, a=1): return X * a", "def func(X, a=2): return X * a"),
-        ("def func(X, *, a=1): return X * a", "def func(X, *, a=2): return X * a"),
-        ("A = 1\ndef func(X): return X * A", "A = 2\ndef func(X): return X * A"),
-        (
-            "A = 1, 'a'\ndef func(X): return [x for x in X if x in A]",
-            "A = 1, 'b'\ndef func(X): return [x for x in X if x in A]",
-        ),
-        (
-            "from numpy import sin as f\ndef func(X): return f(X)",
-            "from numpy import cos as f\ndef func(X): return f(X)",
-        ),
-        (
-            "from math import sin as f\ndef func(X): return f(X)",
-            "from math import cos as f\ndef func(X): return f(X)",
-        ),
-        (
-            _DECORATED.format(added=1, power=1),
-            _DECORATED.format(added=1, power=2),
-        ),
-        (
-            _DECORATED.format(added=1, power=1),
-            _DECORATED.format(added=2, power=1),
-        ),
-        *[
-            (source.format(1), source.format(2))
-            for source in (
-                *(_HELPER, _CACHED, _PARTIAL, _BOUND, _OBJECT, _CLASS, _ATTRIBUTE),
-                *(_BASE, _BLOCK, _STATIC, _METHOD, _LIST, _LISTED, _REPEATED),
-                _ESTIMATOR,
-            )
-        ],
+        "def func(X): return X * {}",
+        "def func(X, a={}): return X * a",
+        "A = {}\ndef func(X): return X * A",
+        "def helper(X): return X * {}\ndef func(X): return helper(X)",
+        _DECORATED,
+        _PARTIAL,
+        _OBJECT,
+        _METHOD,
+        _OWN,
+        _BASE,
+    ],
+    ids=[
+        *("code", "default", "constant", "helper", "decorator"),
+        *("partial", "object", "method", "class", "base"),
     ],
 )
-def test_an_edited_function_is_told_from_what_it_was(monkeypatch, before, after):
-    monkeypatch.setitem(sys.modules, "edited", None)
-    described = [_describe("func", _module(s)) for s in (before, before, after)]
+def test_an_edited_function_or_class_is_told_from_what_it_was(
+    tmp_path, monkeypatch, source
+):
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    described = []
+    for value in (1, 1, 2):
+        func = _import_edited(tmp_path, source.format(value))
+        own = isinstance(func, type) and issubclass(func, DecisionTreeClassifier)
+        estimator = func() if own else FunctionTransformer(func)
+        described.append(fingerprint(X, Y, estimator))
     assert described[0] == described[1] != described[2]
+    monkeypatch.delitem(sys.modules, "edited")
 
 
-def test_a_function_that_holds_itself_is_described(monkeypatch):
-    monkeypatch.setitem(sys.modules, "edited", None)
-    source = (
-        "def make():\n"
-        "    def func(n): return n and func(n - 1)\n"
-        "    return func\n"
-        "func = make(); func.__qualname__ = 'func'"
+def _search(estimator, **distributions):
+    return RandomizedSearchCV(estimator, distributions, n_iter=1, cv=2)
+
+
+def test_another_process_resumes_a_search_but_not_after_an_edit(tmp_path):
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from edited import func\n"
+        "from scipy.stats import randint\n"
+        "from sklearn.datasets import load_iris\n"
+        "from sklearn.model_selection import RandomizedSearchCV\n"
+        "from skpriv import LiRAAttack\n"
+        "search = RandomizedSearchCV(func(), {'max_depth': randint(1, 4)},\n"
+        "                            n_iter=1, cv=2)\n"
+        "attack = LiRAAttack(search, n_shadows=6, random_state=0,\n"
+        "                    cache_dir=sys.argv[1] + '/cache')\n"
+        "attack.fit(*load_iris(return_X_y=True))"
     )
-    assert _describe("func", _module(source)) == _describe("func", _module(source))
+    results = []
+    # Hash seeds differ, so that no order of a set is the same by chance.
+    for seed, value in enumerate((1, 1, 2)):
+        (tmp_path / "edited.py").write_text(_BASE.format(value))
+        results.append(
+            subprocess.run(
+                [sys.executable, "-B", "-c", code, tmp_path],
+                env={**os.environ, "PYTHONHASHSEED": str(seed)},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+        )
+    assert not results[0].returncode, results[0].stderr
+    assert not results[1].returncode, results[1].stderr
+    assert "begun with other settings. Changed: estimator" in results[2].stderr
 
 
-def test_a_name_of_an_attribute_is_no_variable(monkeypatch):
-    monkeypatch.setitem(sys.modules, "edited", None)
-    source = "shape = {}\ndef func(X): return X.shape"
-    before, after = (
-        _describe("func", _module(source.format(shape))) for shape in (1, 2)
-    )
-    assert before == after
+def test_distributions_are_described_by_their_parameters_alone():
+    def describe(low, probability):
+        # In another process, numpy's random state would differ as well.
+        np.random.random()  # noqa: NPY002
+        values = [1, 2], [probability, 1 - probability]
+        search = _search(
+            DecisionTreeClassifier(),
+            ccp_alpha=loguniform(low, 0.1),
+            max_depth=randint(1, 4),
+            max_features=uniform,
+            min_samples_leaf=rv_discrete(values=values),
+        )
+        return fingerprint(X, Y, search)
+
+    described = describe(1e-4, 0.5)
+    assert describe(1e-4, 0.5) == described
+    assert describe(1e-3, 0.5) != described != describe(1e-4, 0.6)
 
 
-def test_ufuncs_are_told_from_one_another():
-    assert _describe("func", np.sin) != _describe("func", np.cos)
+@pytest.mark.parametrize("package", ["skpriv", "scikit-learn", "numpy"])
+def test_another_version_is_refused(tmp_path, package):
+    _attack(tmp_path).fit(X, Y)
+    manifest = tmp_path / "manifest.json"
+    content = json.loads(manifest.read_text())
+    assert set(content["versions"]) == {"skpriv", "scikit-learn", "numpy"}
+    content["versions"][package] = "0.0.1"
+    manifest.write_text(json.dumps(content))
+    with pytest.raises(ValueError, match=rf"begun with {package} 0\.0\.1 \(now "):
+        _attack(tmp_path).fit(X, Y)
+
+
+def test_ufuncs_are_told_from_one_another(tmp_path):
+    def pipeline(func):
+        return make_pipeline(FunctionTransformer(func), DecisionTreeClassifier())
+
+    _attack(tmp_path, pipeline(np.sin)).fit(X, Y)
+    _attack(tmp_path, pipeline(np.sin)).fit(X, Y)
+    with pytest.raises(ValueError, match="functiontransformer__func"):
+        _attack(tmp_path, pipeline(np.cos)).fit(X, Y)
+
+
+def test_a_fitted_transformer_that_is_frozen_is_told_from_another(tmp_path):
+    def pipeline(rows):
+        scaler = FrozenEstimator(StandardScaler().fit(rows))
+        return make_pipeline(scaler, DecisionTreeClassifier())
+
+    _attack(tmp_path, pipeline(X)).fit(X, Y)
+    _attack(tmp_path, pipeline(X)).fit(X, Y)
+    with pytest.raises(ValueError, match="frozenestimator"):
+        _attack(tmp_path, pipeline(X + 1)).fit(X, Y)
 
 
 def test_layout_in_memory_is_no_change():
     for rows in (X, X[:, :1]):
         wide = np.repeat(rows, 2, axis=1)[:, ::2]
-        described = {_describe_rows(a) for a in (rows, np.asfortranarray(rows), wide)}
-        described.add(_describe_rows(np.ascontiguousarray(rows)))
-        assert len(described) == 1
+        same = (np.asfortranarray(rows), wide, np.ascontiguousarray(rows))
+        assert all(describe_rows(other) == describe_rows(rows) for other in same)
 
 
 def test_changed_rows_are_named(tmp_path):
@@ -306,27 +315,26 @@ def test_folder_in_place_of_a_file_is_named_and_moved_aside(tmp_path):
 def test_no_changed_byte_is_read_or_ends_in_another_error(tmp_path):
     members = np.arange(16) % 2 == 0
     signals = np.arange(16, dtype=np.float32)
-    rows = f"16 {'0' * 32} {'0' * 64}"
-    cache = ShadowCache(tmp_path, {"X": rows, "y": rows})
-    cache.save(0, members, signals, members)
+    cache = ShadowCache(tmp_path, {}, {})
+    cache.save(FinishedShadow(0, signals, members), members)
     path = tmp_path / "shadow-00000.npz"
     whole = path.read_bytes()
-    n_damaged = 0
-    for place in range(len(whole)):
+    assert_array_equal(cache.load(0, members).signals, signals)
+    for position in range(len(whole)):
         changed = bytearray(whole)
-        changed[place] ^= 1 + place % 255
+        changed[position] ^= 1 + position % 255
         path.write_bytes(changed)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            found = cache.load(0, members)
-        if found is None:
-            n_damaged += 1
-            assert any("is damaged" in str(w.message) for w in caught)
-        else:
-            # Some bytes, such as those of the time, say nothing of the content.
-            assert_array_equal(found[0], signals)
-            assert_array_equal(found[1], members)
-    assert n_damaged > len(whole) / 2
+        with pytest.warns(UserWarning, match="is damaged"):
+            assert cache.load(0, members) is None
+
+
+@pytest.mark.parametrize("n_lost", [1, 4, 5, 100])
+def test_a_cut_off_file_is_trained_again(tmp_path, n_lost):
+    expected = _attack(tmp_path).fit(X, Y).signals_
+    path = tmp_path / "shadow-00001.npz"
+    path.write_bytes(path.read_bytes()[:-n_lost])
+    with pytest.warns(UserWarning, match=r"shadow-00001.npz is damaged"):
+        assert_array_equal(_attack(tmp_path).fit(X, Y).signals_, expected)
 
 
 def test_flipped_bit_is_never_read_as_numbers(tmp_path):
@@ -366,13 +374,16 @@ def test_file_under_another_number_is_refused(tmp_path):
         "[]",
         '{"format": "other"}',
         *(
-            f'{{"format": "skpriv shadows 1", "fingerprint": {known}}}'
+            f'{{"format": "skpriv shadows 2", "versions": {{}}, '
+            f'"fingerprint": {known}}}'
             for known in (
                 "[]",
                 "{}",
                 '{"X": 1, "y": 2}',
                 '{"X": "a", "y": "b"}',
-                '{"X": "150 x 4 00 0000", "y": "150 00 0000"}',
+                '{"X": {"shape": [150, 4], "hash": "0", "checksums": "AAA="}}',
+                '{"X": {"shape": [], "hash": "0", "checksums": ""}}',
+                '{"X": {"shape": [1], "hash": "0", "checksums": "?"}}',
             )
         ),
     ],
@@ -393,38 +404,40 @@ def test_folder_in_place_of_the_manifest_is_refused(tmp_path):
 def test_cache_dir_that_can_be_no_folder_is_refused(tmp_path, monkeypatch, place):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").touch()
-    message = rf"cache_dir is '{place}'; it wants a folder that can be made"
+    message = rf"cache_dir must be a folder .* got '{place}'"
     with pytest.raises(ValueError, match=message):
         _attack(place).fit(X, Y)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_cache_dir_that_can_not_be_written_is_refused(tmp_path, monkeypatch):
-    def refuse(**_):
+def test_cache_dir_that_cannot_be_written_is_refused(tmp_path, monkeypatch):
+    def refuse(*_):
         raise PermissionError("read only")
 
-    message = r"cache_dir is '.*'; it wants a folder .* \(read only\)"
+    message = r"cache_dir must be a folder .* got '.*' \(read only\)"
     with monkeypatch.context() as patch:
-        patch.setattr("tempfile.mkstemp", refuse)
+        patch.setattr("os.fsync", refuse)
         with pytest.raises(ValueError, match=message):
             _attack(tmp_path).fit(X, Y)
     _attack(tmp_path).fit(X, Y)
     (tmp_path / "shadow-00002.npz").unlink()
-    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    monkeypatch.setattr("os.fsync", refuse)
     with pytest.raises(OSError, match=message):
         _attack(tmp_path).fit(X, Y)
 
 
-def test_cache_wants_an_integer_seed_and_no_models(tmp_path):
-    with pytest.raises(ValueError, match="random_state is None; with cache_dir"):
+def test_cache_needs_an_integer_seed_and_no_models(tmp_path):
+    with pytest.raises(
+        ValueError, match="random_state must be an integer if cache_dir"
+    ):
         _attack(tmp_path, random_state=None).fit(X, Y)
-    with pytest.raises(ValueError, match="store_models=True: the cache keeps"):
+    with pytest.raises(ValueError, match="store_models must be False if cache_dir"):
         _attack(tmp_path, store_models=True).fit(X, Y)
     assert not list(tmp_path.iterdir())
 
 
 def test_parameter_without_a_fingerprint_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="cache_dir needs augmentations to be pick"):
+    with pytest.raises(ValueError, match="cache_dir needs augmentations to be defined"):
         _attack(tmp_path, augmentations=lambda X, rng: [X]).fit(X, Y)
 
 
@@ -434,6 +447,22 @@ def test_cache_keeps_little_more_than_the_signals(tmp_path):
     _attack(tmp_path).fit(many, labels)
     size = sum(path.stat().st_size for path in tmp_path.iterdir())
     assert size < 6 * 20_000 * (4 + 2 / 8) + 20_000 * 10
+
+
+def test_a_full_disk_leaves_no_part_of_a_shadow(tmp_path, monkeypatch):
+    _attack(tmp_path).fit(X, Y)
+    (tmp_path / "shadow-00002.npz").unlink()
+    before = sorted(tmp_path.iterdir())
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", fail)
+        with pytest.raises(OSError, match="No space left"):
+            _attack(tmp_path).fit(X, Y)
+    assert sorted(tmp_path.iterdir()) == before
+    _attack(tmp_path).fit(X, Y)
 
 
 def test_killed_run_resumes_where_it_was(tmp_path):

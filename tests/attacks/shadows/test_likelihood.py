@@ -1,3 +1,5 @@
+"""Likelihood ratios agree with their definitions, computed record by record."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,15 +11,17 @@ from scipy.stats import norm
 from sklearn.utils import gen_batches
 
 from skpriv import LiRAAttack
-from skpriv.attacks._likelihood import (
+from skpriv.attacks._lira import attack_success
+from skpriv.attacks._shadows._likelihood import (
     MODES,
     VARIANCES,
+    LikelihoodTest,
+    Reference,
     leave_pair_out,
     success_interval,
     target_scores,
 )
-from skpriv.attacks._lira import attack_success
-from skpriv.attacks._pairs import in_order_of_shadows, pair_shadows
+from skpriv.attacks._shadows._pairs import in_order_of_shadows, pair_shadows
 
 
 def _complementary(rng, n_shadows, n_records):
@@ -30,9 +34,8 @@ def _complementary(rng, n_shadows, n_records):
 def _scores_and_margins(signals, membership, mode, variance, batch_size=7):
     scores, margins = np.empty((2, *signals.shape))
     batches = list(gen_batches(signals.shape[1], batch_size))
-    for batch, *values in leave_pair_out(
-        signals, membership, mode=mode, variance=variance, batches=batches
-    ):
+    reference, test = Reference(signals, membership), LikelihoodTest(mode, variance)
+    for batch, *values in leave_pair_out(reference, test, batches):
         scores[:, batch], margins[:, batch] = (
             in_order_of_shadows(sides, membership[:, batch]) for sides in values
         )
@@ -56,12 +59,12 @@ def _variances_by_definition(groups, variance):
 
 
 def _score_by_definition(value, mean_in, var_in, mean_out, var_out, mode):
-    outside = norm(mean_out, np.sqrt(var_out))
+    out = norm(mean_out, np.sqrt(var_out))
     if mode == "online":
-        return norm(mean_in, np.sqrt(var_in)).logpdf(value) - outside.logpdf(value)
+        return norm(mean_in, np.sqrt(var_in)).logpdf(value) - out.logpdf(value)
     if mode == "offline":
-        return -outside.logsf(value) / np.log(10)
-    return -outside.logpdf(value)
+        return -out.logsf(value) / np.log(10)
+    return -out.logpdf(value)
 
 
 def _leave_pair_out_by_definition(signals, membership, mode, variance):
@@ -106,11 +109,9 @@ def test_scores_at_a_target_are_those_of_the_definition(mode, variance):
     values = rng.normal(size=30)
     scores = target_scores(
         values,
-        signals,
-        membership,
-        mode=mode,
-        variance=variance,
-        batches=list(gen_batches(30, 8)),
+        Reference(signals, membership),
+        LikelihoodTest(mode, variance),
+        list(gen_batches(30, 8)),
     )
     moments = []
     for side in (membership, ~membership):
@@ -132,11 +133,9 @@ def test_offline_scores_tell_far_tails_apart():
     membership = np.zeros(signals.shape, dtype=bool)
     scores = target_scores(
         np.array([20.0, 30.0]),
-        signals,
-        membership,
-        mode="offline",
-        variance="record",
-        batches=[slice(0, 2)],
+        Reference(signals, membership),
+        LikelihoodTest("offline", "record"),
+        [slice(0, 2)],
     )
     assert np.isfinite(scores).all()
     assert scores[1] > scores[0] > 50
@@ -147,10 +146,10 @@ def test_models_that_are_no_complements_are_paired_in_order():
     membership = np.array([1, 1, 0, 1, 0, 0, 1, 1], dtype=bool)[:, np.newaxis]
     signals = rng.normal(size=(8, 1))
     scores, _ = _scores_and_margins(signals, membership, "online", "record")
-    inside, outside = np.flatnonzero(membership), np.flatnonzero(~membership)
-    for a, b in zip(inside, outside, strict=False):
-        rest_in = signals[np.setdiff1d(inside, a), 0]
-        rest_out = signals[np.setdiff1d(outside, b), 0]
+    in_, out = np.flatnonzero(membership), np.flatnonzero(~membership)
+    for a, b in zip(in_, out, strict=False):
+        rest_in = signals[np.setdiff1d(in_, a), 0]
+        rest_out = signals[np.setdiff1d(out, b), 0]
         for shadow in (a, b):
             expected = norm.logpdf(
                 signals[shadow, 0], rest_in.mean(), rest_in.std(ddof=1)
@@ -160,7 +159,7 @@ def test_models_that_are_no_complements_are_paired_in_order():
             )
             assert_allclose(scores[shadow, 0], expected, rtol=1e-12)
     # The two on the longer side that have no partner are no targets.
-    assert_array_equal(np.flatnonzero(np.isnan(scores[:, 0])), inside[3:])
+    assert_array_equal(np.flatnonzero(np.isnan(scores[:, 0])), in_[3:])
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -246,12 +245,12 @@ def test_hits_are_counted_on_each_side_and_ties_count_half(complementary):
 def test_complements_are_paired_as_any_models_are():
     rng = np.random.default_rng(9)
     membership, signals = _complementary(rng, 12, 30), rng.normal(size=(12, 30))
-    inside, outside = pair_shadows(signals, membership)
+    in_, out = pair_shadows(signals, membership)
     for record in range(30):
         member = membership[:, record]
-        assert_array_equal(inside[:, record], signals[member, record])
-        assert_array_equal(outside[:, record], signals[~member, record])
-    assert_array_equal(in_order_of_shadows((inside, outside), membership), signals)
+        assert_array_equal(in_[:, record], signals[member, record])
+        assert_array_equal(out[:, record], signals[~member, record])
+    assert_array_equal(in_order_of_shadows((in_, out), membership), signals)
 
 
 def test_fewer_than_three_pairs_give_no_success():

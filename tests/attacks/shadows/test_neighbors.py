@@ -1,3 +1,5 @@
+"""Counting the votes of k-NN shadows gives what refitting them gives."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -6,7 +8,8 @@ from scipy.stats import spearmanr
 from sklearn.neighbors import KNeighborsClassifier
 
 from skpriv import LiRAAttack, WaKAScorer
-from skpriv.attacks import _base, _knn
+from skpriv.attacks import _shadow_attack
+from skpriv.attacks._shadows import _neighbors
 
 
 def _data(n_records=80, n_classes=3, seed=0):
@@ -19,7 +22,7 @@ def _fit(estimator, X, y, fast=True, **parameters):
     attack = LiRAAttack(estimator, n_shadows=12, random_state=0, **parameters)
     with pytest.MonkeyPatch.context() as patch:
         if not fast:
-            patch.setattr(_base, "takes_fast_path", lambda *_: False)
+            patch.setattr(_shadow_attack, "can_count", lambda *_: False)
         return attack.fit(X, y)
 
 
@@ -46,7 +49,7 @@ def test_one_search_gives_the_bits_of_refitting(estimator, signal):
 def test_list_that_is_too_short_is_searched_again(monkeypatch, make):
     X, y = _data()
     expected = _fit(KNeighborsClassifier(4), X, y).signals_
-    monkeypatch.setattr(_knn, "_length_of_list", lambda *_: 5)
+    monkeypatch.setattr(_neighbors, "_length_of_list", lambda *_: 5)
     assert_array_equal(_fit(KNeighborsClassifier(4), make(X), y).signals_, expected)
 
 
@@ -55,7 +58,9 @@ def test_votes_are_those_of_the_nearest_members():
     neighbors = np.stack([rng.permutation(12) for _ in range(6)]).astype(np.int32)
     members, y = rng.random(12) < 0.5, rng.integers(0, 3, 12)
     counts = np.empty((6, 3))
-    found = _knn.nearest_member_votes(neighbors, members, y, 4, counts)
+    found = _neighbors.nearest_member_votes(
+        _neighbors.Neighbors(neighbors, y), members, 4, counts
+    )
     for row in range(6):
         nearest = [r for r in neighbors[row] if members[r]][:4]
         assert found[row] == len(nearest)
@@ -70,10 +75,10 @@ def test_votes_are_those_of_the_nearest_members():
         (KNeighborsClassifier(3), {"store_models": True}),
     ],
 )
-def test_what_one_search_can_not_do_is_refitted(estimator, parameters):
+def test_what_one_search_cannot_do_is_refitted(monkeypatch, estimator, parameters):
+    monkeypatch.setattr(_shadow_attack, "NearestNeighborShadows", None)
     X, y = _data()
     attack = LiRAAttack(estimator, n_shadows=6, random_state=0, **parameters)
-    assert not _knn.takes_fast_path(attack, estimator)
     assert np.isfinite(attack.fit(X, y).signals_).all()
 
 
@@ -89,12 +94,14 @@ def test_shadows_come_to_the_exact_success(n_neighbors):
     y[:150] = X[:150, 0] > 0
     exact = WaKAScorer(n_neighbors).fit(X, y).attack_success(X, y)
     attack = LiRAAttack(
-        KNeighborsClassifier(n_neighbors), n_shadows=1024, variance="record",
+        KNeighborsClassifier(n_neighbors),
+        n_shadows=1024,
+        variance="record",
         random_state=0,
-    )  # fmt: skip
+    )
     success = attack.fit(X, y).attack_success_
     assert spearmanr(success, exact)[0] > 0.9
-    # No test beats the optimal one but by chance, of which 1,024 shadows leave 0.016.
+    # No test is better except by chance: 1,024 shadows have an error of 0.016.
     assert (success - exact).max() < 5 * 0.016
-    # Two normal densities are not quite the best test of a few levels of loss.
+    # Two normal densities are not quite the best test for a few levels of loss.
     assert_allclose(success.mean(), exact.mean(), atol=0.05)

@@ -1,3 +1,5 @@
+"""Signals agree with their definition, for models of all kinds."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -21,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from skpriv.attacks._signals import (
+from skpriv.attacks._shadows._signals import (
     SIGNALS,
     model_signals,
     response_method,
