@@ -10,16 +10,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skpriv.attacks._target import check_target
 from skpriv.base import RecordScorerMixin
 from skpriv.neighbors import WaKAScorer
+from skpriv.utils._metrics import plain_metric
 from skpriv.utils._sklearn import HasMethods, StrOptions, fit_context
-
-_SAME_NEIGHBORS = {
-    "l2": "euclidean",
-    "sqeuclidean": "euclidean",
-    "l1": "manhattan",
-    "cityblock": "manhattan",
-    "infinity": "chebyshev",
-    "p": "minkowski",
-}
 
 
 class WaKAAttack(RecordScorerMixin, BaseEstimator):
@@ -233,6 +225,6 @@ def _distance(model):
     """Metric and parameters of a fitted k-NN, the same where neighbours are."""
     metric = getattr(model, "effective_metric_", None)
     parameters = getattr(model, "effective_metric_params_", None) or {}
-    if isinstance(metric, str):
-        metric = _SAME_NEIGHBORS.get(metric, metric)
-    return metric, {name: np.array(v).tolist() for name, v in parameters.items()}
+    return plain_metric(metric), {
+        name: np.array(v).tolist() for name, v in parameters.items()
+    }
