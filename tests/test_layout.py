@@ -34,10 +34,11 @@ KERNELS = {
     "leverage._network._blocks": set(),
     "leverage._network._solvers": set(),
     "metrics._intervals": set(),
-    "neighbors._ranking": set(),
-    "neighbors._semivalues": set(),
-    "neighbors._subsets": {"neighbors._semivalues"},
-    "neighbors._shapley_regression": {"neighbors._semivalues"},
+    "neighbors._ranking": {"neighbors._tie_groups"},
+    "neighbors._semivalues": {"neighbors._tie_groups"},
+    "neighbors._shapley_regression": {"neighbors._tie_groups"},
+    "neighbors._subsets": {"neighbors._tie_groups"},
+    "neighbors._tie_groups": set(),
 }
 KERNEL_PACKAGES = {
     "dataclasses",
