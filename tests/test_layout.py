@@ -36,10 +36,11 @@ KERNELS = {
     "leverage._softmax": set(),
     "leverage.network._blocks": set(),
     "leverage.network._cg": set(),
-    "neighbors._ranking": {"utils._threads"},
-    "neighbors._semivalues": {"utils._threads"},
-    "neighbors._subsets": {"neighbors._semivalues", "utils._threads"},
-    "neighbors._shapley_regression": {"neighbors._semivalues", "utils._threads"},
+    "neighbors._ranking": {"neighbors._tie_groups", "utils._threads"},
+    "neighbors._semivalues": {"neighbors._tie_groups", "utils._threads"},
+    "neighbors._shapley_regression": {"neighbors._tie_groups", "utils._threads"},
+    "neighbors._subsets": {"neighbors._tie_groups", "utils._threads"},
+    "neighbors._tie_groups": {"utils._threads"},
     "utils._intervals": set(),
 }
 KERNEL_PACKAGES = {

@@ -1,4 +1,4 @@
-"""What must not change the values, and what must change them in a known way."""
+"""Invariances of the values, and changes of the data with a known effect."""
 
 import numba
 import numpy as np
