@@ -21,8 +21,13 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 
 from skpriv import LiRAAttack
-from skpriv.attacks import _base, _shadows, _target
+from skpriv.attacks import _base
 from skpriv.attacks._lira import attack_success
+from skpriv.attacks._shadows import _training
+from skpriv.attacks._shadows._neighbors import NearestNeighborShadows
+from skpriv.attacks._shadows._queries import Queries
+from skpriv.attacks._shadows._training import Design, Records
+from skpriv.utils._halves import complementary_halves
 
 SACROML = """
 import tempfile, time, warnings
@@ -75,7 +80,7 @@ def forest():
     X, y = _three_classes(4000)
     target = RandomForestClassifier(50, random_state=0).fit(X[:2000], y[:2000])
     inside = 0.0
-    train_shadow, ask = _shadows.train_shadow, _shadows.Queries.ask
+    train_shadow, ask = _training.train_shadow, Queries.ask
 
     def attacked(n_jobs):
         attack = LiRAAttack(target=target, n_shadows=64, n_jobs=n_jobs, random_state=0)
@@ -91,13 +96,13 @@ def forest():
 
         return call
 
-    def target_ask(queries, model, X, y):
-        return (timed(ask) if model is target else ask)(queries, model, X, y)
+    def target_ask(queries, model, records):
+        return (timed(ask) if model is target else ask)(queries, model, records)
 
     parallel = [attacked(n_jobs=2) for _ in range(2)]
     with (
-        mock.patch.object(_shadows, "train_shadow", timed(train_shadow)),
-        mock.patch.object(_shadows.Queries, "ask", target_ask),
+        mock.patch.object(_training, "train_shadow", timed(train_shadow)),
+        mock.patch.object(Queries, "ask", target_ask),
     ):
         total = attacked(n_jobs=None)
     print(
@@ -129,7 +134,7 @@ def sacroml(python, ours):
 def scoring():
     """Score 20,000 records at 256 shadows, each left out."""
     rng = np.random.default_rng(0)
-    membership = _shadows.complementary_halves(rng.integers(0, 2, 20_000), 128, 0)
+    membership = complementary_halves(rng.integers(0, 2, 20_000), 128, 0)
     signals = rng.normal(size=membership.shape).astype(np.float32)
     seconds = [_seconds(lambda: attack_success(signals, membership)) for _ in range(3)]
     print(f"scoring: 20,000 records, 256 shadows, pairs left out: {min(seconds):.2f} s")
@@ -141,14 +146,16 @@ def neighbors():
     estimator = KNeighborsClassifier(5)
     warm = LiRAAttack(estimator, n_shadows=6, random_state=0)
     warm.fit(X[:500], y[:500])
-    search = _base.NearestNeighborShadows
     attack = LiRAAttack(estimator, n_shadows=256, random_state=0)
     fast = _seconds(lambda: attack.fit(X, y))
 
     def shadows_alone():
-        nearest = search(estimator, X, y, attack._queries)
-        for members in attack.membership_:
-            nearest.signals(members)
+        design = Design(attack.membership_, attack.shadow_seeds_)
+        nearest = NearestNeighborShadows(
+            estimator, Records(X, y), design, attack._queries
+        )
+        for _ in nearest.signals(range(len(attack.membership_))):
+            pass
 
     alone = _seconds(shadows_alone)
     refit = np.mean(
@@ -179,7 +186,7 @@ def memory():
         size = sum(path.stat().st_size for path in Path(folder).iterdir())
         # All shadows from the cache: what is left is the attack's own need.
         tracemalloc.start()
-        with mock.patch.object(_target, "train_model", return_value=attack.target_):
+        with mock.patch.object(_base, "fit_clone", return_value=attack.target_):
             LiRAAttack(estimator, n_shadows=256, cache_dir=folder, random_state=0).fit(
                 X, y
             )

@@ -1,13 +1,14 @@
-"""The contract of every scorer."""
+"""The contracts of every scorer and of every attack."""
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from skpriv._records import RecordIndex
 from skpriv.utils._sklearn import safe_indexing
 
-__all__ = ["RecordScorerMixin"]
+__all__ = ["AttackMixin", "RecordScorerMixin"]
 
 
 class RecordScorerMixin:
@@ -102,3 +103,84 @@ class RecordScorerMixin:
         if "_scores" not in self.__dict__:
             self._scores = self._score_records()
         return self._scores
+
+
+class AttackMixin(RecordScorerMixin):
+    """Attack a model: the one given as ``target``, or one that ``fit`` trains.
+
+    The protocol by which :mod:`skpriv.evaluation` measures attacks. An attack is a
+    scorer with a parameter ``target``, the fitted model to attack or None, and
+    provides ``shadow_estimator()``. The other methods have defaults, which are right
+    for an attack that does nothing but ask the target about the records.
+
+    Attributes
+    ----------
+    fitted_on_members : bool
+        Whether ``fit`` must be given the training records of the target and no
+        others. Such an attack cannot tell members from non-members of its own
+        records.
+    """
+
+    fitted_on_members = False
+
+    def shadow_estimator(self):
+        """Return a model like the target that has not been fitted.
+
+        Returns
+        -------
+        estimator : estimator
+            A new copy. Fitted on all records, it is the target of an attack whose
+            ``target`` is None.
+        """
+        raise NotImplementedError
+
+    def without_target(self):
+        """Copy the attack so that its target is trained by ``fit``.
+
+        Returns
+        -------
+        attack : estimator
+            Not fitted. Its target will be of the same kind as the one given.
+        """
+        copy = clone(self)
+        if self.target is None:
+            return copy
+        if "estimator" in self.get_params(deep=False):
+            copy.set_params(estimator=self.shadow_estimator())
+        return copy.set_params(target=None)
+
+    def prepare(self, X, y):
+        """Do the part of the work that is the same for every target.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+            The records.
+        y : array-like of shape (n_samples,)
+            Their labels.
+
+        Returns
+        -------
+        attack : estimator
+            A copy whose ``score_target`` attacks any number of targets.
+        """
+        return self.without_target()
+
+    def score_target(self, target, X, y):
+        """Attack another model.
+
+        Parameters
+        ----------
+        target : estimator
+            Fitted.
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+            The records given to `prepare`.
+        y : array-like of shape (n_samples,)
+            Their labels.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,), dtype float64
+            Higher: more likely a training record of `target`.
+        """
+        return clone(self).set_params(target=target).fit(X, y).scores_

@@ -29,21 +29,24 @@ LEVELS = {
     "__main__": 9,
 }
 KERNELS = {
-    "attacks._likelihood": {"attacks._pairs", "metrics._intervals"},
-    "attacks._pairs": set(),
-    "leverage._network._blocks": set(),
-    "leverage._network._solvers": set(),
-    "metrics._intervals": set(),
-    "neighbors._ranking": set(),
-    "neighbors._semivalues": set(),
-    "neighbors._subsets": {"neighbors._semivalues"},
-    "neighbors._shapley_regression": {"neighbors._semivalues"},
+    "attacks._shadows._likelihood": {"attacks._shadows._pairs", "utils._intervals"},
+    "attacks._shadows._pairs": set(),
+    "leverage._influence": set(),
+    "leverage._inverse": set(),
+    "leverage._softmax": set(),
+    "leverage.network._blocks": set(),
+    "leverage.network._cg": set(),
+    "neighbors._ranking": {"neighbors._tie_groups", "utils._threads"},
+    "neighbors._semivalues": {"neighbors._tie_groups", "utils._threads"},
+    "neighbors._shapley_regression": {"neighbors._tie_groups", "utils._threads"},
+    "neighbors._subsets": {"neighbors._tie_groups", "utils._threads"},
+    "neighbors._tie_groups": {"utils._threads"},
+    "utils._intervals": set(),
 }
 KERNEL_PACKAGES = {
     "dataclasses",
     "functools",
     "math",
-    "numba",
     "numpy",
     "scipy",
     "torch",
@@ -124,6 +127,11 @@ def test_private_scikit_learn_is_imported_in_utils_only():
         assert not private or name == "utils._sklearn", (name, private)
 
 
+def test_numba_is_imported_in_utils_only():
+    for name, tree in modules():
+        assert "numba" not in set(imports(tree)) or name == "utils._threads", name
+
+
 def test_import_is_light():
     code = (
         "import sys, skpriv; dir(skpriv); heavy = {'numba', 'torch', 'matplotlib', "
@@ -137,3 +145,16 @@ def test_every_public_name_exists():
         assert getattr(skpriv, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         _ = skpriv.Nothing
+
+
+def test_evaluation_and_report_import_no_private_name_of_another_package():
+    for name in NAMES:
+        part = name.partition(".")[0]
+        if part in ("evaluation", "report"):
+            private = {
+                target
+                for target in GRAPH[name]
+                if target.partition(".")[0] not in (part, "utils", "_rows", "_records")
+                and any(step.startswith("_") for step in target.split("."))
+            }
+            assert not private, (name, private)

@@ -1,287 +1,172 @@
-"""What attacks with shadow models have in common."""
+"""What attacks on a classifier share: its target, and the records."""
 
-import warnings
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier, is_regressor
-from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import check_random_state
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils import (
+    check_array,
+    check_consistent_length,
+    column_or_1d,
+    get_tags,
+)
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skpriv._rows import as_rows
-from skpriv.attacks._cache import CollectedSignals, ShadowCache
-from skpriv.attacks._fingerprint import fingerprint
-from skpriv.attacks._knn import NearestNeighborShadows, takes_fast_path
-from skpriv.attacks._shadows import (
-    Queries,
-    complementary_halves,
-    noise_scale,
-    train_shadows,
-)
-from skpriv.attacks._signals import compare_methods, response_method
-from skpriv.attacks._target import TargetAttackMixin, check_target
-from skpriv.utils._sklearn import HasMethods, Interval, StrOptions, fit_context
-from skpriv.utils._training import draw_seeds
+from skpriv._rows import RowEncoder, as_rows
+from skpriv.base import AttackMixin
+from skpriv.utils._labels import Labels
+from skpriv.utils._training import fit_clone
 
 
-class ShadowAttack(TargetAttackMixin, CallbackSupportMixin, BaseEstimator):
-    """An attack that compares a model with shadows trained on halves of the data.
+def check_target(target, classes):
+    """Check that a target is a fitted classifier of known labels.
 
-    A subclass has the parameters ``estimator``, ``target``, ``n_shadows``,
-    ``smoothing``, ``augmentations``, ``store_models``, ``cache_dir``, ``n_jobs`` and
-    ``random_state``, the attribute or parameter ``signal``, and provides
-    ``_score_signals(values, signals, membership)``, the scores of signals at a
-    target, given those at the shadows.
+    Parameters
+    ----------
+    target : object
+    classes : ndarray of shape (n_classes,)
+        The labels of the records.
+
+    Returns
+    -------
+    target : classifier
+
+    Raises
+    ------
+    TypeError
+        If it has no ``classes_``.
+    ValueError
+        If some of its classes are not among `classes`.
+    """
+    check_is_fitted(target)
+    if not hasattr(target, "classes_"):
+        raise TypeError(
+            f"target must be a fitted classifier, got {target!r}, which has no "
+            "classes_."
+        )
+    # Sets of numpy's would take "1" and 1 for the same label.
+    known = set(classes.tolist())
+    unknown = [label for label in np.ravel(target.classes_) if label not in known]
+    if unknown:
+        raise ValueError(
+            "y must contain the labels that target was trained on; target has classes "
+            f"that are not in y: {np.array(unknown).tolist()}."
+        )
+    return target
+
+
+class ClassifierAttack(AttackMixin):
+    """An attack on a classifier, which takes any rows that the classifier takes.
+
+    `X` is passed to the classifier as it is. It is encoded only to recognise records.
+
+    A subclass has the parameters ``estimator`` and ``target``.
     """
 
-    _parameter_constraints = {
-        # Some, such as stacking, show predict only once they are fitted.
-        "estimator": [HasMethods(["fit"]), None],
-        "target": [HasMethods(["predict"]), None],
-        "n_shadows": [Interval(Integral, 2, None, closed="left")],
-        "smoothing": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
-        "augmentations": [callable, Interval(Real, 0, None, closed="neither"), None],
-        "store_models": ["boolean"],
-        "cache_dir": [str, HasMethods(["__fspath__"]), None],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-    }
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self._model_to_train()).input_tags
+        for name in ("sparse", "allow_nan", "string", "categorical"):
+            allowed = getattr(inner, name) and not self._adds_noise()
+            setattr(tags.input_tags, name, allowed)
+        return tags
 
-    # Estimators are handed on to their own validation.
-    @with_callbacks
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y):
-        """Train the shadows and the target, and ask them about each record.
+    def _adds_noise(self):
+        """Whether noise is added to the rows, which must then be numbers."""
+        return isinstance(getattr(self, "augmentations", None), Real)
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-            The records: the training records of the target, and, where `target` is
-            given, any others of the population that it might have been trained on.
-        y : array-like of shape (n_samples,)
-            Their labels.
+    def shadow_estimator(self):
+        """Return the classifier that the attack trains, not fitted.
 
         Returns
         -------
-        self : object
+        estimator : classifier
+            A copy of `estimator`. If that is None, of `target`, or a logistic
+            regression.
         """
-        X, codes = self._validate_records(X, y)
-        self._check_shadow_parameters()
-        rng = check_random_state(self.random_state)
-        membership = complementary_halves(codes, self.n_shadows // 2, rng)
-        *seeds, target_seed, query_seed = draw_seeds(self.n_shadows + 2, rng)
-        self.target_ = self._find_target(X, codes, target_seed)
-        self.response_method_ = response_method(self.target_, self.classes_)
-        queries = Queries(
-            self.classes_,
-            self.signal,
-            self.smoothing,
-            self.augmentations,
-            query_seed,
-            self.response_method_,
-            noise_scale(X, self.augmentations),
-        )
-        progress = self._init_callback_context(
-            max_subtasks=self.n_shadows, sequential_subtasks=False
-        ).call_on_fit_task_begin(estimator=self, X=X, y=y)
+        return clone(self._model_to_train())
 
-        nearest = self._search_neighbors(X, codes, queries)
-        signals, saturated, models = self._ask_shadows(
-            X, codes, membership, queries, seeds, nearest, progress
-        )
-        self.target_signals_ = self._ask_target(X, codes, queries, nearest)
-        self._warn_label_only()
+    def _model_to_train(self):
+        if self.estimator is not None:
+            return self.estimator
+        if self.target is None:
+            return LogisticRegression(max_iter=1000)
+        if isinstance(self.target, FrozenEstimator):
+            return self.target.estimator
+        return self.target
 
-        self.signals_ = signals
-        self.membership_ = membership
-        self.saturated_ = saturated
-        self.missing_class_ = _count_missing(codes, membership)
-        if self.store_models:
-            self.models_ = models
-        self._queries = queries
-        self._remember_rows(X, codes)
-        self._finish()
-        progress.call_on_fit_task_end(estimator=self, X=X, y=y)
-        return self
-
-    def _check_shadow_parameters(self):
-        if self.n_shadows % 2:
+    def _validate_records(self, X, y):
+        """Set the labels and the features; return X and the codes of the labels."""
+        if y is None:
             raise ValueError(
-                f"n_shadows is {self.n_shadows}; it wants an even number: each half "
-                "of the records comes with its complement."
+                f"This {type(self).__name__} estimator requires y to be passed, but "
+                "the target y is None."
             )
-        _check_no_frozen(self._shadow_estimator())
-        if self.cache_dir is not None:
-            if not isinstance(self.random_state, Integral):
-                raise ValueError(
-                    f"random_state is {self.random_state!r}; with cache_dir it wants "
-                    "an integer, so that a resumed run repeats the same shadows."
-                )
-            if self.store_models:
-                raise ValueError(
-                    "store_models=True: the cache keeps signals, not models; it wants "
-                    "False with cache_dir."
-                )
-
-    def _search_neighbors(self, X, codes, queries):
-        """Search the neighbours of all k-NN shadows; None for other models."""
-        estimator = self._shadow_estimator()
-        if not takes_fast_path(self, estimator):
-            return None
-        compare_methods(
-            self.response_method_, response_method(estimator, self.classes_)
-        )
-        return NearestNeighborShadows(estimator, X, codes, queries, n_jobs=self.n_jobs)
-
-    def _ask_shadows(self, X, codes, membership, queries, seeds, nearest, progress):
-        """Signals at all shadows, from the cache where it has them."""
-        collected = CollectedSignals(membership, self._open_cache(X, codes))
-        for shadow in collected.resume():
-            self._report(progress, shadow)
-        trained = self._train(
-            collected.missing(), X, codes, membership, queries, seeds, nearest
-        )
-        models = [None] * len(membership)
-        for shadow, signals, saturated, model in trained:
-            collected.add(shadow, signals, saturated)
-            models[shadow] = model
-            self._report(progress, shadow)
-        for shadow in collected.resume():
-            self._report(progress, shadow)
-        return collected.signals, collected.saturated, models
-
-    def _train(self, shadows, X, codes, membership, queries, seeds, nearest):
-        if nearest is None:
-            return train_shadows(
-                shadows,
-                self._shadow_estimator(),
-                X,
-                codes,
-                membership,
-                queries,
-                seeds,
-                n_jobs=self.n_jobs,
-                keep=self.store_models,
-            )
-        return (
-            (shadow, *nearest.signals(membership[shadow]), None) for shadow in shadows
-        )
-
-    def _ask_target(self, X, codes, queries, nearest):
-        if nearest is not None and self.target is None:
-            return nearest.signals(np.ones(codes.size, dtype=bool))[0]
-        return queries.ask(self.target_, X, codes)[0]
-
-    def _report(self, progress, shadow):
-        task = progress.subcontext(task_name="shadow", task_id=shadow)
-        task.call_on_fit_task_begin(estimator=self)
-        task.call_on_fit_task_end(estimator=self)
-
-    def _open_cache(self, X, codes):
-        if self.cache_dir is None:
-            return None
-        settings = ("signal", "smoothing", "augmentations", "n_shadows", "random_state")
-        return ShadowCache(
-            self.cache_dir,
-            fingerprint(
-                X,
-                self.classes_[codes],
-                self._shadow_estimator(),
-                response_method=self.response_method_,
-                **{name: getattr(self, name) for name in settings},
-            ),
-        )
-
-    def _warn_label_only(self):
-        if self.response_method_ == "predict":
-            warnings.warn(
-                f"{type(self.target_).__name__} gives labels only: the signal is "
-                "whether the label is right, and the attack is weaker for it.",
-                stacklevel=2,
-            )
-
-    def _finish(self):
-        """Compute the attributes that a subclass adds."""
-
-    def _score_records(self):
-        return self._score_signals(
-            self.target_signals_, self.signals_, self.membership_
-        )
-
-    def _score_unseen(self, X, codes):
-        signals = self._signals_of_new_rows(X, codes)
-        values, _ = self._queries.ask(self.target_, X, codes)
-        return self._score_signals(values, signals, np.zeros(signals.shape, dtype=bool))
-
-    def _signals_of_new_rows(self, X, codes):
-        if not self.store_models:
+        X = as_rows(X)
+        validate_data(self, X, skip_check_array=True)
+        if self._adds_noise():
+            numbers = check_array(X, input_name="X", estimator=self)
+            X = X if hasattr(X, "columns") else numbers
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        check_classification_targets(y)
+        if y.size < 4:
             raise ValueError(
-                f"{codes.size} rows of X are no records of fit, so that the shadows "
-                "must be asked about them; store_models wants True for this."
+                f"X must have at least 4 records for {type(self).__name__}, got "
+                f"n_samples={y.size}."
             )
-        return np.stack(
-            [self._queries.ask(model, X, codes)[0] for model in self.models_]
-        )
+        self._known_labels, codes = Labels.of(y)
+        self.classes_ = self._known_labels.classes
+        if self.classes_.size < 2:
+            only = self.classes_.tolist()[0]
+            raise ValueError(
+                f"y must have at least 2 classes for {type(self).__name__}, got 1 "
+                f"class, {only!r}."
+            )
+        return X, codes
 
-    def score_target(self, target, X, y):
-        """Attack another model with the same shadows.
+    def _find_target(self, X, codes, seed):
+        """Return the given target, or one trained on all records."""
+        if self.target is None:
+            labels = self.classes_[codes]
+            return fit_clone(self._model_to_train(), X, labels, seed=seed)
+        return check_target(self.target, self.classes_)
+
+    def _remember_rows(self, X, codes):
+        self._encoder = RowEncoder().fit(X)
+        self._remember_records(X, self.classes_[codes])
+
+    def _record_keys(self, X):
+        return self._encoder.transform(X)
+
+    def _validate_rows(self, X):
+        X = as_rows(X)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        return X
+
+    def score_samples(self, X, y=None):
+        """Score rows by how likely they were training records of ``target_``.
 
         Parameters
         ----------
-        target : classifier
-            Fitted.
         X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-            The records of ``fit``, in the same order.
-        y : array-like of shape (n_samples,)
-            Their labels.
+            The rows.
+        y : array-like of shape (n_samples,), default=None
+            Their labels. Without it, each row takes the label of the record of
+            ``fit`` that it coincides with.
 
         Returns
         -------
         scores : ndarray of shape (n_samples,), dtype float64
-            Higher: more likely a training record of `target`.
+            Higher: more likely a member.
 
         Raises
         ------
-        TypeError
-            If `target` is no classifier.
         ValueError
-            If `target` has other labels, or answers by another method than the
-            shadows, or if `X` and `y` are not the records of ``fit``.
+            If `y` is None and a row coincides with no record, or if the attack cannot
+            score rows that are not among the records of ``fit``.
         """
-        check_is_fitted(self)
-        check_target(target, self.classes_)
-        compare_methods(response_method(target, self.classes_), self.response_method_)
-        X = as_rows(X)
-        validate_data(self, X, skip_check_array=True, reset=False)
-        y, records = self._identify_rows(X, y)
-        if not np.array_equal(records, np.arange(self.signals_.shape[1])):
-            raise ValueError(
-                "X and y are not the records of fit, in the same order, which "
-                "score_target wants."
-            )
-        values, _ = self._queries.ask(target, X, self._known_labels.codes(y))
-        return self._score_signals(values, self.signals_, self.membership_)
-
-
-def _check_no_frozen(estimator):
-    """Raise if shadows would hold a model that has seen other records than theirs."""
-    for part in (estimator, *estimator.get_params(deep=True).values()):
-        if isinstance(part, FrozenEstimator) and (
-            is_classifier(part) or is_regressor(part)
-        ):
-            raise ValueError(
-                f"estimator is or holds {part!r}, which no shadow would train; it "
-                "wants to be an estimator that is not frozen. A model to attack is "
-                "passed as target."
-            )
-
-
-def _count_missing(codes, membership):
-    """Shadows that have not seen a record's class, for each record."""
-    by_class = [
-        (~membership[:, codes == code].any(axis=1)).sum()
-        for code in range(codes.max() + 1)
-    ]
-    return np.array(by_class)[codes]
+        return super().score_samples(X, y)

@@ -1,4 +1,4 @@
-"""The optimal attack on least squares, which needs the leverage alone."""
+"""The optimal attack on least squares, which needs nothing but the leverage."""
 
 import warnings
 
@@ -8,19 +8,19 @@ from sklearn.linear_model import LinearRegression
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skpriv.base import RecordScorerMixin
+from skpriv.base import AttackMixin
 from skpriv.leverage import gaussian
 from skpriv.utils._sklearn import HasMethods, fit_context
 
-# Of residuals, relative to the largest label.
+# Rounding errors of residuals, relative to the largest label.
 _ROUNDING = 1e-12
 
 
 def orthogonal_design(X, fit_intercept):
-    """Map from rows to coordinates in which the design is orthonormal.
+    """Return the map from rows to coordinates in which the design is orthonormal.
 
-    The leverage of a row is the squared length of its coordinates, plus that of the
-    intercept.
+    The leverage of a row is the squared length of its coordinates, plus the leverage
+    of the intercept.
 
     Parameters
     ----------
@@ -39,13 +39,13 @@ def orthogonal_design(X, fit_intercept):
     return offset, directions[kept].T / scales[kept]
 
 
-class LeverageAttack(RecordScorerMixin, BaseEstimator):
-    """Optimal membership test on a linear model fitted by least squares.
+class LeverageAttack(AttackMixin, BaseEstimator):
+    """Optimal membership test for a linear model fitted by least squares.
 
-    With normal errors of variance σ², the residual of a record of leverage h has
-    variance σ²(1 - h) if its label was in training, and σ²(1 + h) if the label is a
-    fresh one. The score is the log of the ratio of the two densities, and no test of
-    the residual is better.
+    If errors are normal with variance σ², the residual of a record of leverage h has
+    variance σ²(1 - h) if its label was in the training data, and σ²(1 + h) if the
+    label is a new draw. The score is the log of the ratio of the two densities. No
+    test of the residual is more powerful.
 
     Parameters
     ----------
@@ -59,13 +59,14 @@ class LeverageAttack(RecordScorerMixin, BaseEstimator):
     ----------
     scores_ : ndarray of shape (n_samples,)
         Log likelihood ratio of membership of each record; higher: more likely a
-        member. NaN, with a warning, where the model has no errors to tell by.
+        member. NaN, with a warning, if the model has no errors on the records.
     attack_success_ : ndarray of shape (n_samples,)
-        Success of the test on each record, at even odds.
+        Success rate of the test on each record if members and non-members are equally
+        likely.
     leverage_ : ndarray of shape (n_samples,)
-        Between 0 and 1; the sum is the number of parameters.
+        Leverage of each record, between 0 and 1. The sum is the number of parameters.
     sigma2_ : float
-        Variance of the errors of an output: the sum of squared residuals over
+        Variance of the errors of one output: the sum of squared residuals divided by
         ``(n_samples - n_parameters) * n_outputs``.
     target_ : regressor
         The model under attack.
@@ -76,7 +77,8 @@ class LeverageAttack(RecordScorerMixin, BaseEstimator):
 
     See Also
     --------
-    skpriv.leverage.gaussian : Score, success and trade-off curve as functions.
+    skpriv.leverage.gaussian : Functions for the score, the success and the trade-off
+        curve.
 
     Examples
     --------
@@ -93,6 +95,8 @@ class LeverageAttack(RecordScorerMixin, BaseEstimator):
         "target": [HasMethods(["predict"]), None],
     }
 
+    fitted_on_members = True
+
     def __init__(self, *, fit_intercept=True, target=None):
         self.fit_intercept = fit_intercept
         self.target = target
@@ -104,7 +108,7 @@ class LeverageAttack(RecordScorerMixin, BaseEstimator):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
-        """Compute the leverages, and fit the target if none is given.
+        """Compute the leverages and, unless it is given, fit the target.
 
         Parameters
         ----------
@@ -126,21 +130,27 @@ class LeverageAttack(RecordScorerMixin, BaseEstimator):
         n_parameters = self._design[1].shape[1] + self.fit_intercept
         if n_parameters >= X.shape[0]:
             raise ValueError(
-                f"n_samples={X.shape[0]} rows fix {n_parameters} parameters without "
-                "error; LeverageAttack wants more rows than parameters."
+                "X must have more rows than the model has parameters, or the model has "
+                f"no errors; got n_samples={X.shape[0]} and {n_parameters} parameters."
             )
         self.leverage_ = self._leverages(X)
         self.target_ = self._find_target(X, y)
-        residuals = self._residuals(X, y)
-        self.sigma2_ = (residuals**2).sum() / (
-            (X.shape[0] - n_parameters) * residuals.shape[1]
-        )
+        self.sigma2_ = gaussian.residual_variance(self._residuals(X, y), n_parameters)
         self._remember_records(X, y.astype(np.float64))
         return self
 
+    def shadow_estimator(self):
+        """Return the model that is fitted if no target is given.
+
+        Returns
+        -------
+        estimator : LinearRegression
+        """
+        return LinearRegression(fit_intercept=self.fit_intercept)
+
     def _find_target(self, X, y):
         if self.target is None:
-            return LinearRegression(fit_intercept=self.fit_intercept).fit(X, y)
+            return self.shadow_estimator().fit(X, y)
         check_is_fitted(self.target)
         return self.target
 
@@ -155,8 +165,8 @@ class LeverageAttack(RecordScorerMixin, BaseEstimator):
         predicted = np.asarray(self.target_.predict(X))
         if predicted.size != y.size:
             raise ValueError(
-                f"target predicts {predicted[0].size} outputs, and y has {y[0].size}; "
-                "it wants to be a model of the outputs of y."
+                "target must predict as many outputs as y has; it predicts "
+                f"{predicted[0].size} outputs, and y has {y[0].size}."
             )
         return (y - predicted.reshape(y.shape)).reshape(len(y), -1)
 
@@ -180,20 +190,20 @@ class LeverageAttack(RecordScorerMixin, BaseEstimator):
         rounding = _ROUNDING * np.abs(self._records.y).max(initial=0)
         if self.sigma2_ <= rounding**2:
             warnings.warn(
-                "The target has no errors on the records of fit, so that residuals "
-                "can not be weighed; the scores are NaN.",
+                "The target has no errors on the records of fit, so residuals cannot "
+                "be compared with their variance; the scores are NaN.",
                 stacklevel=3,
             )
             return np.full(len(y), np.nan)
-        # A row far outside the design has a leverage above 1, which no record has.
+        # Only rows far outside the design have a leverage above 1.
         known = leverage <= 1 + 1e-9
         if not known.all():
             warnings.warn(
-                f"{(~known).sum()} rows of X have a leverage above 1: they are no rows "
-                "of the design, and their scores are NaN.",
+                f"{(~known).sum()} rows of X have a leverage above 1, so they cannot "
+                "be rows of the design; their scores are NaN.",
                 stacklevel=3,
             )
-        # Whoever has leverage 1 has no residual but what rounding leaves.
+        # A record of leverage 1 has no residual but rounding errors.
         alone = leverage[:, np.newaxis] >= 1 - 1e-9
         residuals[alone & (np.abs(residuals) <= rounding)] = 0.0
         leverage[known & alone[:, 0]] = 1.0
@@ -205,7 +215,7 @@ class LeverageAttack(RecordScorerMixin, BaseEstimator):
 
     @property
     def attack_success_(self):
-        """Success of the test on each record, of shape (n_samples,)."""
+        """Success rate of the test on each record, of shape (n_samples,)."""
         check_is_fitted(self)
         n_outputs = 1 if self._records.y.ndim == 1 else self._records.y.shape[1]
         return gaussian.attack_success(np.minimum(self.leverage_, 1.0), n_outputs)
@@ -218,6 +228,6 @@ def _refuse_strings(y):
     strings = [label for label in labels.ravel().tolist() if isinstance(label, str)]
     if strings:
         raise ValueError(
-            f"y has labels that are strings, such as {strings[0]!r}; LeverageAttack "
-            "wants numbers, the labels of a regression."
+            "y must be numeric, because LeverageAttack attacks a regression; got "
+            f"strings such as {strings[0]!r}."
         )

@@ -3,38 +3,43 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils import check_array, gen_batches
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from skpriv.attacks._base import ShadowAttack
-from skpriv.attacks._likelihood import (
+from skpriv.attacks._shadow_attack import ShadowAttack
+from skpriv.attacks._shadows._likelihood import (
     MODES,
     VARIANCES,
+    LikelihoodTest,
+    Reference,
     hit_counts,
     leave_pair_out,
     success_interval,
     target_scores,
     variance_priors,
 )
-from skpriv.attacks._pairs import in_order_of_shadows
-from skpriv.attacks._signals import SIGNALS
+from skpriv.attacks._shadows._pairs import in_order_of_shadows, pair_shadows
+from skpriv.attacks._shadows._signals import SIGNALS
+from skpriv.utils._batches import row_batches
 from skpriv.utils._sklearn import Interval, StrOptions
 
-_RECORDS_A_BATCH = 512
+# Each record has as many signals as there are shadows.
+_MOST_RECORDS = 512
 
 
 def attack_success(
     signals, membership, *, mode="online", variance="auto", confidence_level=0.95
 ):
-    """Share of models on which LiRA tells whether a record was in training.
+    """Share of models for which LiRA tells correctly whether they saw a record.
 
-    Every model takes its turn as the target. It and its partner, a model on the
-    other side of the record, are left out of the reference.
+    Every model in turn is the target. It and its partner, a model on the other side
+    of the record, are left out of the reference.
 
     Parameters
     ----------
     signals : ndarray of shape (n_shadows, n_records)
     membership : ndarray of shape (n_shadows, n_records), dtype bool
+        Which records each model was trained on.
     mode, variance
         See :class:`LiRAAttack`.
     confidence_level : float, default=0.95
@@ -42,102 +47,107 @@ def attack_success(
     Returns
     -------
     success : ndarray of shape (n_records,)
-        Mean of the rates of hits on the models with and without the record; 0.5:
+        Mean of the hit rates at the models trained with and without the record. 0.5:
         not exposed. NaN with fewer than three pairs of models.
     interval : ndarray of shape (n_records, 2)
     """
     hits, trials = np.zeros((2, 2, signals.shape[1]))
-    for batch, _, margins in leave_pair_out(
-        signals,
-        membership,
-        mode=mode,
-        variance=variance,
-        batches=_batches(signals.shape[1]),
-    ):
+    reference, test = Reference(signals, membership), LikelihoodTest(mode, variance)
+    batches = _batches(signals.shape[1])
+    for batch, _, margins in leave_pair_out(reference, test, batches):
         hits[:, batch], trials[:, batch] = hit_counts(margins)
     return success_interval(hits, trials, confidence_level)
 
 
 def _batches(n_records):
-    return list(gen_batches(n_records, _RECORDS_A_BATCH))
+    return row_batches(n_records, most_rows=_MOST_RECORDS)
 
 
 class LiRAAttack(ShadowAttack):
-    """Likelihood-ratio attack (LiRA) on a classifier.
+    """Likelihood ratio attack (LiRA) on a classifier.
 
-    Shadow models are trained on halves of the records. Where a record's signal at
-    the target is more likely under the shadows trained with it than under those
-    trained without it, the record was probably in training. The same shadows,
-    taken as targets in turn, tell for each record how often the attack succeeds.
+    Shadow models are trained on random halves of the records. A record was probably
+    in the training data of the target if its signal there is more likely among the
+    shadows trained with the record than among those trained without it. The same
+    shadows, each used as the target in turn, show how often the attack succeeds on
+    each record.
 
     Parameters
     ----------
     estimator : classifier, default=None
-        What to train. Anything with ``decision_function``, ``predict_proba`` or only
-        ``predict``. None: of the kind of `target`, or, without one, logistic
+        The model to train, with ``decision_function``, ``predict_proba`` or only
+        ``predict``. None: one like `target` or, without a target, logistic
         regression.
     target : classifier, default=None
         The fitted model to attack. None: `estimator` fitted on all records.
     n_shadows : int, default=64
-        Number of shadow models; even, and at least 6.
+        Number of shadow models, an even number that is at least 6.
     mode : {"online", "offline", "offline-density"}, default="online"
-        ``"online"`` compares the densities of the signal with and without the
-        record; ``"offline"`` takes the upper tail of the one without, and
-        ``"offline-density"`` its density. The last two can score rows that the
-        shadows have not seen (`store_models`).
+        ``"online"`` compares the densities of the signal with and without the record
+        in training. ``"offline"`` uses the upper tail of the density without it, and
+        ``"offline-density"`` that density itself. These two can score rows that no
+        shadow was trained on (`store_models`).
     variance : {"auto", "record", "pooled"}, default="auto"
-        Variance of a record's signals: its own, that of all records together, or
-        its own shrunk to that of all, by as much as the data ask for. A few
-        shadows hardly tell a record's own variance.
+        Variance of a record's signals: its own (``"record"``), the mean of all
+        records (``"pooled"``), or its own shrunk towards that mean, by an amount
+        estimated from the data (``"auto"``). A record's own variance is poorly
+        determined by a few shadows.
     signal : {"logit", "hinge", "loss"}, default="logit"
-        What is watched: the log-odds of the label, its margin over the next class,
-        or minus the cross-entropy.
+        What is observed at each model: the log-odds of the label, its margin over the
+        next class, or minus the cross-entropy.
     smoothing : "auto" or float, default="auto"
-        Votes added to each class where the model gives probabilities and no
-        decision function, so that none is 0 or 1. ``"auto"``: half a vote for
-        neighbours, trees and forests, a rounding error for others.
+        Votes added to each class if the model has probabilities but no decision
+        function, so that no probability is 0 or 1. ``"auto"``: half a vote for
+        nearest neighbours, trees and forests, and a rounding error for other models.
     augmentations : callable or float, default=None
-        Several queries a record, whose signals are averaged. A callable takes `X`
-        and a RandomState and returns matrices of the shape of `X`. A number adds
-        to the record itself four copies with normal noise of this many standard
-        deviations of each feature: two shifts, the same for all records, and their
-        opposites.
+        Several queries per record, whose signals are averaged. A callable takes `X`
+        and a RandomState, and returns matrices of the shape of `X`. A number adds
+        four noisy copies to the record itself: two normal shifts, which are the same
+        for all records, and their opposites. The number is their standard deviation,
+        in units of that of each feature.
     store_models : bool, default=False
-        Keep the shadow models, to score new rows.
+        Keep the shadow models, which scoring new rows requires.
     cache_dir : str or path-like, default=None
-        A folder for the signals of finished shadows, from which a run that was
-        killed resumes. Wants an integer `random_state`. The folder belongs to the rows,
-        the parameters and the seed; functions count by what is written in their module,
-        not by what that calls elsewhere.
+        A folder for the signals of finished shadows, from which a run that was killed
+        resumes. It requires an integer `random_state`. A folder can only be used with
+        the same records, parameters, seed and versions of the packages. Edits to the
+        modules that define functions or classes among the parameters are detected;
+        edits to what these modules import are not.
     n_jobs : int, default=None
-        Number of shadows to train at a time, by joblib's backend.
+        Number of shadows to train at a time, with joblib. It does not change the
+        results.
     random_state : int, RandomState instance or None, default=None
-        Draws the halves, and seeds all models. Results do not depend on `n_jobs`.
+        Draws the halves, and seeds all models. Pass an int for reproducible results.
 
     Attributes
     ----------
     attack_success_ : ndarray of shape (n_samples,)
-        Success of the attack on each record, with the shadows as targets, each left
-        out of its own reference, and its partner too. 0.5: not exposed. Offline, the
-        test that is wrong on half of the non-members.
+        Success rate of the attack on each record, with each shadow as the target in
+        turn; the shadow and its partner are left out of the reference. 0.5: not
+        exposed. Offline, it is that of the test whose false positive rate is one half.
     attack_success_interval_ : ndarray of shape (n_samples, 2)
-        Its 95 % interval.
+        95 % confidence interval of the success rate.
     signals_ : ndarray of shape (n_shadows, n_samples), dtype float32
+        Signal of each record at each shadow.
     membership_ : ndarray of shape (n_shadows, n_samples), dtype bool
-        Which records each shadow was trained on. Shadows 2i and 2i + 1 are
-        complements.
+        Which records each shadow was trained on. Shadows 2i and 2i + 1 are trained on
+        complementary halves.
+    shadow_seeds_ : list of int
+        The seed of each shadow.
     target_ : classifier
         The model under attack.
     target_signals_ : ndarray of shape (n_samples,), dtype float32
+        Signal of each record at the target.
     saturated_ : ndarray of shape (n_samples,), dtype int32
-        Number of shadows that gave the record's label a probability of 0 or 1.
+        Number of shadows at which the record's label has a probability of 0 or 1.
     missing_class_ : ndarray of shape (n_samples,)
         Number of shadows that have not seen the record's class.
     zero_variance_ : ndarray of shape (n_samples,), dtype bool
-        Records whose signals do not vary, with them or without. Their variance is
-        taken to be 1e-12 where nothing else is known.
+        Records whose signals do not vary among the shadows trained with the record,
+        or among those trained without it. If no better estimate exists, the variance
+        is taken to be 1e-12.
     response_method_ : {"decision_function", "predict_proba", "predict"}
-        Where the signals come from.
+        The method of the models that the signals are computed from.
     models_ : list of classifier
         The shadow models, if `store_models`.
     classes_ : ndarray of shape (n_classes,)
@@ -149,16 +159,18 @@ class LiRAAttack(ShadowAttack):
 
     See Also
     --------
-    WaKAAttack : The exact likelihood ratio of a k-NN, without shadows.
-    RMIAAttack : For when shadows must be few.
+    WaKAAttack : The exact likelihood ratio for a k-NN, without shadow models.
+    RMIAAttack : An attack that needs fewer shadow models.
 
     Notes
     -----
-    A k-NN with equal votes is not refitted: one search of neighbours serves all
-    shadows. Records at equal distance count in the order of that search.
+    If `estimator` is a k-NN whose neighbours have equal votes, no shadow is fitted: a
+    single search of neighbours serves all of them. Records at equal distance are taken
+    in the order of that search.
 
-    Shadows are trained by joblib, which also spreads them over the machines of a Dask
-    cluster. Only the signals come back, and are cached where ``fit`` runs::
+    Shadows are trained with joblib, which can also distribute them over the machines
+    of a Dask cluster. Only signals are sent back; the process that called ``fit``
+    writes them to the cache::
 
         from dask.distributed import Client
         from joblib import parallel_config
@@ -167,9 +179,9 @@ class LiRAAttack(ShadowAttack):
         with parallel_config("dask"):
             attack.fit(X, y)
 
-    The workers need the packages that the estimator comes from. Results are the same
-    bits on any backend, but for networks of torch in threads, which share one source
-    of random numbers; train those in processes.
+    The workers need the packages that the estimator comes from. Results are
+    bit-identical on all backends, with one exception: networks of torch must be trained
+    in processes, because threads share one random number generator.
 
     References
     ----------
@@ -212,18 +224,20 @@ class LiRAAttack(ShadowAttack):
         n_jobs=None,
         random_state=None,
     ):
-        self.estimator = estimator
-        self.target = target
-        self.n_shadows = n_shadows
-        self.mode = mode
+        super().__init__(
+            estimator,
+            target=target,
+            n_shadows=n_shadows,
+            mode=mode,
+            smoothing=smoothing,
+            augmentations=augmentations,
+            store_models=store_models,
+            cache_dir=cache_dir,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
         self.variance = variance
         self.signal = signal
-        self.smoothing = smoothing
-        self.augmentations = augmentations
-        self.store_models = store_models
-        self.cache_dir = cache_dir
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     @classmethod
     def from_signals(cls, signals, membership, *, target_signals=None, **parameters):
@@ -232,43 +246,53 @@ class LiRAAttack(ShadowAttack):
         Parameters
         ----------
         signals : array-like of shape (n_shadows, n_records)
-            Signals of the records at each model; higher: surer of the label.
+            Signals of the records at each model. Higher: more confident in the label.
         membership : array-like of shape (n_shadows, n_records)
-            True where the record was in the training of the model. The models need
-            not be complements: each one trained with a record is paired with one
-            that was not, in the order given.
+            True where the model was trained on the record. The models need not come
+            from complementary halves: for each record, those trained with it are
+            paired with those trained without it, in the given order.
         target_signals : array-like of shape (n_records,), default=None
             Signals at the model under attack, for ``scores_``.
         **parameters
-            Parameters of the attack that bear on its scores: ``mode``, ``variance``.
+            The parameters that scores depend on: ``mode`` and ``variance``.
 
         Returns
         -------
         attack : LiRAAttack
             With ``attack_success_`` and its interval, ``signals_``, ``membership_``
-            and, given `target_signals`, ``scores_``.
+            and, if `target_signals` is given, ``scores_``. It has no records, so it
+            cannot score rows.
         """
         foreign = sorted(set(parameters) - {"mode", "variance"})
         if foreign:
             raise ValueError(
-                f"from_signals got {', '.join(foreign)}, which bear on the training "
-                "of shadows; it wants mode and variance."
+                "from_signals takes no parameters but mode and variance, because no "
+                f"shadow is trained; got {', '.join(foreign)}."
             )
         signals = check_array(signals, dtype=np.float32, input_name="signals")
         given = check_array(membership, dtype=None, input_name="membership")
         if given.shape != signals.shape or not np.isin(given, [0, 1]).all():
             raise ValueError(
-                f"membership has shape {given.shape}; it wants 0 and 1 (or False and "
-                f"True), in the shape of signals, {signals.shape}."
+                "membership must consist of 0 and 1 (or False and True) and have the "
+                f"shape of signals, {signals.shape}; got shape {given.shape}."
             )
         attack = cls(n_shadows=len(signals), **parameters)
         attack._validate_params()
         attack.signals_ = signals
         attack.membership_ = given.astype(bool)
+        attack._records = None
         if target_signals is not None:
             attack.target_signals_ = _check_target_signals(target_signals, signals)
         attack._finish()
         return attack
+
+    def _validate_rows(self, X):
+        if self._records is None:
+            raise AttributeError(
+                "This attack was made by from_signals and has no records, so it cannot "
+                "score rows; see scores_."
+            )
+        return super()._validate_rows(X)
 
     def _finish(self):
         self.attack_success_, self.attack_success_interval_ = attack_success(
@@ -277,48 +301,28 @@ class LiRAAttack(ShadowAttack):
         self.zero_variance_ = _zero_variance(self.signals_, self.membership_)
 
     def _score_signals(self, values, signals, membership):
-        # Of variances the records of fit tell, whichever rows are asked about.
-        priors = variance_priors(
-            self.signals_, self.membership_, _batches(self.signals_.shape[1])
-        )
+        # The records of fit determine the variances, whichever rows are scored.
+        known = Reference(self.signals_, self.membership_)
         return target_scores(
             values.astype(np.float64),
-            signals,
-            membership,
-            mode=self.mode,
-            variance=self.variance,
-            batches=_batches(values.size),
-            priors=priors,
+            Reference(signals, membership),
+            LikelihoodTest(self.mode, self.variance),
+            _batches(values.size),
+            variance_priors(known, _batches(self.signals_.shape[1])),
         )
 
     def _score_records(self):
-        if not hasattr(self, "target_signals_"):
-            raise AttributeError("scores_ wants target_signals in from_signals.")
+        if getattr(self, "target_signals_", None) is None:
+            raise AttributeError(
+                "scores_ is not available without target_signals in from_signals."
+            )
         return super()._score_records()
 
-    def _score_unseen(self, X, codes):
-        if self.mode == "online":
-            raise ValueError(
-                f"{codes.size} rows of X are no records of fit: no shadow was trained "
-                "with them, which mode='online' needs; mode wants 'offline' or "
-                "'offline-density' to score new rows."
-            )
-        return super()._score_unseen(X, codes)
-
-    def score_samples(self, X, y=None):
-        check_is_fitted(self)
-        if not hasattr(self, "_encoder"):
-            raise AttributeError(
-                "This attack was made from signals and knows no rows; see scores_."
-            )
-        return super().score_samples(X, y)
-
-    score_samples.__doc__ = ShadowAttack.score_samples.__doc__
-
     def shadow_scores(self):
-        """Scores of all records at each shadow, which is left out of its reference.
+        """Score all records at each shadow, which is left out of its own reference.
 
-        With ``membership_`` they give each shadow, as a target, its ROC curve.
+        Together with ``membership_``, the scores give the ROC curve of the attack on
+        each shadow.
 
         Returns
         -------
@@ -332,54 +336,63 @@ class LiRAAttack(ShadowAttack):
         return scores
 
     def shadow_hits(self):
-        """Whether the attack is right about each record at each shadow.
+        """Tell whether the attack is right about each record at each shadow.
 
-        Each shadow and its partner are left out of the reference; ``attack_success_``
-        is the mean of the rates with and without the record.
+        Each shadow and its partner are left out of the reference. ``attack_success_``
+        is the mean of the hit rates at the shadows trained with and without the record.
 
         Returns
         -------
         hits : ndarray of shape (n_shadows, n_samples), dtype float64
-            1: right. 0: wrong. 0.5: undecided. NaN: not tried, for want of shadows.
+            1: right. 0: wrong. 0.5: undecided. NaN: not tried, as there are too few
+            other shadows.
         """
         check_is_fitted(self)
         hits = np.empty(self.signals_.shape)
-        for batch, _, (inside, outside) in self._leave_pair_out():
-            right = (np.sign(inside) + 1) / 2, (1 - np.sign(outside)) / 2
+        for batch, _, (in_, out) in self._leave_pair_out():
+            right = (np.sign(in_) + 1) / 2, (1 - np.sign(out)) / 2
             hits[:, batch] = in_order_of_shadows(right, self.membership_[:, batch])
         return hits
 
+    def hit_pairs(self):
+        """Return `shadow_hits` in pairs of shadows; see `signal_pairs`.
+
+        Returns
+        -------
+        in_, out : ndarray of shape (n_pairs, n_samples), dtype float64
+        """
+        return pair_shadows(self.shadow_hits(), self.membership_)
+
     def _leave_pair_out(self):
         return leave_pair_out(
-            self.signals_,
-            self.membership_,
-            mode=self.mode,
-            variance=self.variance,
-            batches=_batches(self.signals_.shape[1]),
+            Reference(self.signals_, self.membership_),
+            LikelihoodTest(self.mode, self.variance),
+            _batches(self.signals_.shape[1]),
         )
 
     @property
     def attack_success_halves_(self):
         """Attack success from each half of the shadows, of shape (2, n_samples).
 
-        How far they agree tells how noisy ``attack_success_`` is; see
-        :func:`~skpriv.metrics.score_agreement`. They need 12 shadows.
+        Their agreement shows how noisy ``attack_success_`` is; see
+        :func:`~skpriv.metrics.score_agreement`. At least 12 shadows are required.
         """
         check_is_fitted(self)
-        half = np.arange(len(self.signals_)) // 2 % 2
-        if min(np.bincount(half, minlength=2)) < 6:
+        half_of_shadow = np.arange(len(self.signals_)) // 2 % 2
+        if min(np.bincount(half_of_shadow, minlength=2)) < 6:
             raise AttributeError(
-                f"attack_success_halves_ wants 12 shadows; there are {half.size}."
+                "attack_success_halves_ needs at least 12 shadows; there are "
+                f"{half_of_shadow.size}."
             )
         return np.stack(
             [
                 attack_success(
-                    self.signals_[half == which],
-                    self.membership_[half == which],
+                    self.signals_[half_of_shadow == half],
+                    self.membership_[half_of_shadow == half],
                     mode=self.mode,
                     variance=self.variance,
                 )[0]
-                for which in (0, 1)
+                for half in (0, 1)
             ]
         )
 
@@ -398,7 +411,7 @@ def _check_target_signals(target_signals, signals):
     )
     if target_signals.shape != signals.shape[1:]:
         raise ValueError(
-            f"target_signals has shape {target_signals.shape}; it wants "
-            f"{signals.shape[1:]}, one a record."
+            f"target_signals must have shape {signals.shape[1:]}, one signal per "
+            f"record; got {target_signals.shape}."
         )
     return target_signals

@@ -1,4 +1,4 @@
-"""t-WaKA and the exact likelihood ratio, as attacks on a k-NN."""
+"""Attacks on a k-NN that need no shadow models: t-WaKA and the likelihood ratio."""
 
 from itertools import chain
 
@@ -7,60 +7,59 @@ from sklearn.base import BaseEstimator
 from sklearn.neighbors import VALID_METRICS, KNeighborsClassifier
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skpriv.attacks._target import check_target
-from skpriv.base import RecordScorerMixin
+from skpriv.attacks._base import check_target
+from skpriv.base import AttackMixin
 from skpriv.neighbors import WaKAScorer
+from skpriv.utils._labels import Labels
+from skpriv.utils._metrics import plain_metric
 from skpriv.utils._sklearn import HasMethods, StrOptions, fit_context
 
-_SAME_NEIGHBORS = {
-    "l2": "euclidean",
-    "sqeuclidean": "euclidean",
-    "l1": "manhattan",
-    "cityblock": "manhattan",
-    "infinity": "chebyshev",
-    "p": "minkowski",
-}
 
-
-class WaKAAttack(RecordScorerMixin, BaseEstimator):
+class WaKAAttack(AttackMixin, BaseEstimator):
     """Membership inference on a k-NN without shadow models.
 
-    The distribution of the loss of k-NNs on random subsets of the records, with and
-    without the record, is known exactly; it is compared with the target's loss.
+    For a k-NN trained on a random subset of the records, the distribution of the loss
+    on a record is known exactly, with the record in the subset and without it. Both
+    distributions are compared with the target's loss.
 
     Parameters
     ----------
     n_neighbors : int, default=5
-        The k of the target.
+        Number of neighbours of the target.
     target : KNeighborsClassifier, default=None
-        The fitted model to attack, with equal votes. None: one fitted on all records.
+        The fitted model to attack, whose neighbours must have equal votes. None: one
+        fitted on all records.
     statistic : {"waka", "likelihood_ratio"}, default="waka"
-        ``"waka"``: how far the record moves the distribution above the target's
-        loss, less how far below (t-WaKA). ``"likelihood_ratio"``: the log of the
-        ratio of the loss's probabilities, which :class:`LiRAAttack` estimates.
+        ``"waka"``: how far the record moves the distribution above the target's loss,
+        minus how far it moves it below (t-WaKA). ``"likelihood_ratio"``: the log of
+        the ratio of the probabilities of the target's loss, which :class:`LiRAAttack`
+        estimates.
     subset_probability : float, default=0.5
-        With which probability a record is in the target's training set.
+        Probability that a record is in the target's training set.
     neighborhood : "auto", int or None, default="auto"
         See :class:`~skpriv.WaKAScorer`.
     tol : float, default=1e-12
         See :class:`~skpriv.WaKAScorer`.
     search : {"auto", "exact", "approximate"}, default="auto"
-        How neighbours are found.
+        How neighbours are found; see :class:`~skpriv.WaKAScorer`.
     metric : str or callable, default="euclidean"
+        Metric of the distances; it must be the target's.
     metric_params : dict, default=None
+        Further parameters of the metric.
     n_jobs : int, default=None
+        Number of parallel jobs.
     random_state : int, RandomState instance or None, default=None
-        Seeds the approximate search.
+        Seed of the approximate search.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_samples,)
-        Higher: more likely a member. A likelihood ratio is infinite where the loss is
-        impossible without the record, and NaN, with a warning, where it is as good
-        as impossible either way.
+        Higher: more likely a member. A likelihood ratio is infinite if the loss is
+        impossible without the record, and NaN, with a warning, if it is practically
+        impossible either way.
     attack_success_ : ndarray of shape (n_samples,)
-        Success of the best test of each record on a k-NN of a random subset: what
-        :class:`LiRAAttack` comes to with ever more shadows.
+        Success of the best test of each record on a k-NN trained on a random subset,
+        which that of :class:`LiRAAttack` approaches as the number of shadows grows.
     target_ : KNeighborsClassifier
         The model under attack.
     scorer_ : WaKAScorer
@@ -135,7 +134,7 @@ class WaKAAttack(RecordScorerMixin, BaseEstimator):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
-        """Prepare the attack, and fit the target if none is given.
+        """Fit the scorer and, unless it is given, the target.
 
         Parameters
         ----------
@@ -148,21 +147,37 @@ class WaKAAttack(RecordScorerMixin, BaseEstimator):
         -------
         self : object
         """
-        self.scorer_ = self._make_scorer()
-        X, y = validate_data(self, X, y, **self.scorer_._checks())
-        self.scorer_.fit(X, y)
+        X, y = self._validate(X, y)
+        self.scorer_ = self._make_scorer().fit(X, y)
         self.classes_ = self.scorer_.classes_
         self._remember_records(X, y)
         self.target_ = self._find_target()
         return self
+
+    def _validate(self, X, *y, reset=True):
+        return validate_data(
+            self,
+            X,
+            *y,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan" if self.metric == "nan_euclidean" else True,
+        )
 
     def _make_scorer(self):
         shared = WaKAScorer().get_params()
         own = self.get_params(deep=False)
         return WaKAScorer(**{name: own[name] for name in own if name in shared})
 
-    def _shadow_estimator(self):
-        # Without a p of its own, or scikit-learn warns that p is given twice.
+    def shadow_estimator(self):
+        """Return a k-NN with the parameters of the attack, not fitted.
+
+        Returns
+        -------
+        estimator : KNeighborsClassifier
+        """
+        # scikit-learn warns if p is given twice.
         p = None if "p" in (self.metric_params or {}) else 2
         return KNeighborsClassifier(
             self.n_neighbors,
@@ -175,8 +190,8 @@ class WaKAAttack(RecordScorerMixin, BaseEstimator):
     def _find_target(self):
         if self.target is None:
             X, y = self._records.X, self._records.y
-            # A target of fewer records than k has them all for neighbours.
-            model = self._shadow_estimator()
+            # With fewer records than k, all of them are neighbours.
+            model = self.shadow_estimator()
             model.set_params(n_neighbors=min(self.n_neighbors, y.size))
             return model.fit(X, y)
         check_is_fitted(self.target)
@@ -184,24 +199,24 @@ class WaKAAttack(RecordScorerMixin, BaseEstimator):
         votes = getattr(self.target, "weights", None)
         if k != self.n_neighbors or votes != "uniform":
             raise ValueError(
-                f"target is {self.target!r}; it wants a k-NN of n_neighbors="
-                f"{self.n_neighbors} with equal votes."
+                f"target must be a k-NN with n_neighbors={self.n_neighbors} and "
+                f"weights='uniform', got {self.target!r}."
             )
         self._check_metric()
         return check_target(self.target, self.classes_)
 
     def _check_metric(self):
-        """Compare the distances that the target and the attack come down to."""
-        own = self._shadow_estimator().fit(self._records.X, self._records.y)
+        """Raise if the target measures other distances than the attack."""
+        own = self.shadow_estimator().fit(self._records.X, self._records.y)
         if _distance(own) != _distance(self.target):
             raise ValueError(
-                f"target is {self.target!r}, whose metric is not that of the attack, "
-                f"metric={self.metric!r} and metric_params={self.metric_params!r}; it "
-                "wants the same."
+                "target must have the metric of the attack, "
+                f"metric={self.metric!r} and metric_params={self.metric_params!r}; got "
+                f"{self.target!r}."
             )
 
     def _validate_rows(self, X):
-        return validate_data(self, X, reset=False, **self.scorer_._checks())
+        return self._validate(X, reset=False)
 
     def _score_records(self):
         X, y = self._records.X, self._records.y
@@ -214,12 +229,11 @@ class WaKAAttack(RecordScorerMixin, BaseEstimator):
         return self.scorer_.likelihood_ratio(X, y, loss)
 
     def _losses(self, X, y):
-        """Share of the target's votes that do not go to the label."""
-        columns = np.searchsorted(self.target_.classes_, y)
-        columns = np.minimum(columns, self.target_.classes_.size - 1)
-        known = self.target_.classes_[columns] == y
+        """Share of the target's votes that are not for the label."""
+        columns = Labels(self.target_.classes_).codes(y, unknown=-1)
+        known = columns >= 0
         votes = self.target_.predict_proba(X)[np.arange(len(y)), columns] * known
-        # A vote that is missing counts as lost.
+        # A missing vote is a vote for another label.
         return 1 - votes * self.target_.n_neighbors / self.n_neighbors
 
     @property
@@ -230,9 +244,7 @@ class WaKAAttack(RecordScorerMixin, BaseEstimator):
 
 
 def _distance(model):
-    """Metric and parameters of a fitted k-NN, the same where neighbours are."""
-    metric = getattr(model, "effective_metric_", None)
+    """Metric of a fitted k-NN and its parameters, equal if the neighbours are."""
+    metric = plain_metric(getattr(model, "effective_metric_", None))
     parameters = getattr(model, "effective_metric_params_", None) or {}
-    if isinstance(metric, str):
-        metric = _SAME_NEIGHBORS.get(metric, metric)
     return metric, {name: np.array(v).tolist() for name, v in parameters.items()}

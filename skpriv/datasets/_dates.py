@@ -12,6 +12,7 @@ _MORE_FORMATS = (
     *("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y", "%d-%b-%y", "%d %b %y"),
     *("%m/%d/%Y %I:%M %p", "%d.%m.%y %H:%M", "%d/%m/%y %H:%M", "%m/%d/%y %H:%M"),
     *("%m/%Y", "%m.%Y", "%b %Y", "%B %Y", "%b-%Y", "%b-%y"),
+    *("%H:%M", "%H:%M:%S", "%I:%M %p"),
 )
 # A format that none of so many values has is not tried on the others.
 _SAMPLE = 50

@@ -143,7 +143,11 @@ def may_be_codes(texts, numbers):
     -------
     answer : bool
     """
-    if texts.str.contains(_LEADING_ZERO).any():
+    pyarrow = import_optional("pyarrow", extra="report")
+    compute = import_optional("pyarrow.compute", extra="report")
+    array = pyarrow.array(texts, type=pyarrow.large_string(), from_pandas=True)
+    # Several times as fast as the regular expressions of pandas.
+    if compute.any(compute.match_substring_regex(array, _LEADING_ZERO)).as_py():
         return True
     known = numbers[~np.isnan(numbers)]
     if not np.any(np.abs(known) >= _LARGEST_EXACT):

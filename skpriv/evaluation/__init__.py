@@ -1,4 +1,4 @@
-"""Put attacks and scores to the test."""
+"""Measure how well attacks and scores do."""
 
 from skpriv.evaluation._curves import minimization_curve, onion_effect
 from skpriv.evaluation._game import cross_val_membership, membership_game

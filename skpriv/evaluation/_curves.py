@@ -1,4 +1,4 @@
-"""What removing or adding records by their score does to a model, and to the rest."""
+"""How removing or adding records changes a model, and the exposure of the others."""
 
 import warnings
 from numbers import Integral, Real
@@ -7,7 +7,6 @@ import numpy as np
 from scipy.stats import entropy
 from sklearn.base import clone
 from sklearn.metrics import f1_score
-from sklearn.pipeline import Pipeline
 from sklearn.utils import (
     Bunch,
     check_array,
@@ -18,8 +17,9 @@ from sklearn.utils import (
 from sklearn.utils.parallel import Parallel, delayed
 
 from skpriv._rows import as_rows
-from skpriv.attacks._target import shadow_estimator_of
-from skpriv.metrics._roc import check_rates
+from skpriv.base import AttackMixin
+from skpriv.utils._checks import check_rates
+from skpriv.utils._pipelines import last_step, replace_last_step
 from skpriv.utils._sklearn import (
     HasMethods,
     Interval,
@@ -60,7 +60,7 @@ def minimization_curve(
     n_jobs=None,
     random_state=None,
 ):
-    """Train on ever fewer or ever more records, in the order of a score.
+    """Train on fewer and fewer or on more and more records, in the order of a score.
 
     Parameters
     ----------
@@ -72,23 +72,26 @@ def minimization_curve(
     X_test : {array-like, sparse matrix, DataFrame} of shape (n_test, n_features)
     y_test : array-like of shape (n_test,)
     fractions : array-like of shape (n_steps,), default=None
-        Fractions of the records that are removed, or that are trained on. None: 0,
-        0.1, ..., 0.9 removed, or 0.1, 0.2, ..., 1 trained on.
+        Fractions of the records that are removed or, for ``action="add"``, trained
+        on. None: 0, 0.1, ..., 0.9 or, for ``action="add"``, 0.1, 0.2, ..., 1.
     action : {"remove", "add"}, default="remove"
+        Whether to start with all records and remove some, or to start with none.
     order : {"highest", "lowest", "random"}, default="highest"
-        Which records go, or come, first. ``"random"`` is what to compare with.
+        Which records are removed or added first. ``"random"`` is a baseline.
     n_jobs : int, default=None
+        Number of models to train at a time.
     random_state : int, RandomState instance or None, default=None
         Breaks ties of the score, and seeds the models.
 
     Returns
     -------
     curve : :class:`~sklearn.utils.Bunch`
-        Arrays of shape (n_steps,): ``fraction``, ``n_records`` trained on,
-        ``macro_f1`` on the test rows, and ``class_balance``, the entropy of the
-        labels trained on over that of equal shares: 1 is balanced. ``class_counts``,
-        of shape (n_steps, n_classes), in the order of ``classes``. A step that
-        leaves fewer than two classes has a NaN `macro_f1`, with a warning.
+        Arrays of shape (n_steps,): ``fraction``; ``n_records``, the number of records
+        trained on; ``macro_f1`` on the test rows; and ``class_balance``, the entropy
+        of the labels trained on, relative to that of balanced labels, for which it is
+        1. Also ``class_counts``, of shape (n_steps, n_classes), in the order of
+        ``classes``. If a step leaves fewer than two classes, its `macro_f1` is NaN,
+        with a warning.
     """
     X, X_test = as_rows(X), as_rows(X_test)
     y, y_test = column_or_1d(y), column_or_1d(y_test)
@@ -165,19 +168,20 @@ def _warn_of_one_class(counts, fractions):
     prefer_skip_nested_validation=True,
 )
 def onion_effect(attack, X, y, *, fraction=0.1):
-    """Remove the most exposed records, and measure the rest again.
+    """Remove the most exposed records, and measure the exposure of the others again.
 
-    Records that were safe among more exposed ones may become exposed when those are
-    gone, as an onion has layers.
+    Like layers of an onion, records that were safe beneath more exposed ones may
+    become exposed when these are removed.
 
     Parameters
     ----------
     attack : estimator
         An attack or a scorer, or a Pipeline that ends in one. With
-        ``attack_success_halves_`` (as :class:`~skpriv.LiRAAttack` has with 12 shadows
-        or more) the first half of the shadows says which records go, and the second
-        measures the others, before and after: records picked for a low measurement
-        would else rise by chance alone. Another attack is measured by its ``scores_``.
+        ``attack_success_halves_`` (:class:`~skpriv.LiRAAttack` has it if there are at
+        least 12 shadows), the first half of the shadows selects the records to remove,
+        and the second half measures the others before and after. Otherwise, records
+        selected for a low measurement would rise by chance alone. Other attacks and
+        scorers are measured by their ``scores_``.
     X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
     fraction : float, default=0.1
@@ -186,9 +190,9 @@ def onion_effect(attack, X, y, *, fraction=0.1):
     Returns
     -------
     effect : :class:`~sklearn.utils.Bunch`
-        ``removed`` and ``kept``, the numbers of the records; ``before`` and
+        ``removed`` and ``kept``, the indices of the records; ``before`` and
         ``after``, the exposure of those kept, of shape (n_kept,); ``mean_change``
-        and its standard error ``mean_change_error``, over records.
+        over the records, and its standard error ``mean_change_error``.
 
     Raises
     ------
@@ -207,24 +211,24 @@ def onion_effect(attack, X, y, *, fraction=0.1):
     n_removed = max(1, round(fraction * y.size))
     if y.size - n_removed < 2:
         raise ValueError(
-            f"fraction is {fraction}, which leaves {y.size - n_removed} of {y.size} "
-            "records; it wants to leave 2 at least."
+            f"fraction must leave at least 2 records, got {fraction}, which leaves "
+            f"{y.size - n_removed} of {y.size}."
         )
-    attack = _with_target_to_be_trained(attack)
+    attack = _without_target(attack)
     ranked_by, before = _exposure_twice(clone(attack).fit(X, y))
     order = np.argsort(-ranked_by, kind="stable")
     removed, kept = np.sort(order[:n_removed]), np.sort(order[n_removed:])
     again = clone(attack)
-    # A folder of shadows belongs to all records.
+    # A folder of finished shadows belongs to all records.
     folders = [n for n in again.get_params() if n.rpartition("__")[2] == "cache_dir"]
     again.set_params(**dict.fromkeys(folders))
     try:
         again.fit(safe_indexing(X, kept), y[kept])
     except ValueError as error:
-        # What fits all records refuses those kept for being so few, or so alike.
+        # The attack was fitted on all records; those kept are too few, or too similar.
         raise ValueError(
-            f"fraction is {fraction}, which leaves {kept.size} of {y.size} records, "
-            f"and these the attack refuses: {error}"
+            f"fraction={fraction} leaves {kept.size} of {y.size} records, on which the "
+            f"attack cannot be fitted: {error}"
         ) from error
     _, after = _exposure_twice(again)
     change = after - before[kept]
@@ -238,26 +242,22 @@ def onion_effect(attack, X, y, *, fraction=0.1):
     )
 
 
-def _with_target_to_be_trained(attack):
-    """Return the attack, so set that its target is trained on what is left."""
-    if isinstance(attack, Pipeline):
-        name, last = attack.steps[-1]
-        return clone(attack).set_params(**{name: _with_target_to_be_trained(last)})
-    if getattr(attack, "target", None) is None:
-        return attack
-    parameters = {"target": None}
-    if "estimator" in attack.get_params(deep=False):
-        parameters["estimator"] = shadow_estimator_of(attack)
-    return clone(attack).set_params(**parameters)
+def _without_target(attack):
+    """Copy the attack, or the end of a Pipeline, so that ``fit`` trains its target."""
+    return replace_last_step(
+        attack,
+        lambda last: (
+            last.without_target() if isinstance(last, AttackMixin) else clone(last)
+        ),
+    )
 
 
 def _exposure_twice(attack):
-    if isinstance(attack, Pipeline):
-        attack = attack[-1]
+    attack = last_step(attack)
     if not hasattr(attack, "scores_"):
         raise TypeError(
-            f"attack is {attack!r}, which has no scores_ once fitted; it wants an "
-            "attack or a scorer, or a Pipeline that ends in one."
+            "attack must be an attack or a scorer, or a Pipeline that ends in one; got "
+            f"{attack!r}, which has no scores_ once fitted."
         )
     halves = getattr(attack, "attack_success_halves_", None)
     return (attack.scores_, attack.scores_) if halves is None else halves

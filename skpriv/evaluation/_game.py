@@ -1,11 +1,10 @@
-"""The security game: some records are in training, and the attack tells which."""
+"""The security game: a model is trained on some records, and an attack tells which."""
 
 from numbers import Integral
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
-from sklearn.pipeline import Pipeline
 from sklearn.utils import (
     Bunch,
     check_consistent_length,
@@ -15,11 +14,11 @@ from sklearn.utils import (
 from sklearn.utils.parallel import Parallel, delayed
 
 from skpriv._rows import as_rows
-from skpriv.attacks._shadows import complementary_halves
-from skpriv.attacks._target import shadow_estimator_of
+from skpriv.base import AttackMixin
 from skpriv.metrics import attack_report
-from skpriv.metrics._roc import check_rates
-from skpriv.metrics._scorers import score_rows
+from skpriv.utils._checks import check_rates
+from skpriv.utils._halves import complementary_halves
+from skpriv.utils._pipelines import last_step, score_rows
 from skpriv.utils._sklearn import HasMethods, Interval, safe_indexing, validate_params
 from skpriv.utils._training import draw_seeds, fit_clone
 
@@ -47,36 +46,37 @@ def membership_game(
     n_jobs=None,
     random_state=None,
 ):
-    """Play the security game: a random half is in training, the rest is not.
+    """Play the security game: the members are a random half of the records.
 
-    In each round a target is trained on a half of the records, stratified by label,
-    and the attack scores all records. An attack with a ``target`` gets the target
-    and all records, of which it does not know which are members; the shadows of an
-    attack that trains some are trained once for all rounds. Another scorer is
+    In each round, a target is trained on a half of the records, stratified by label,
+    and the attack scores all records. An attack (:class:`~skpriv.base.AttackMixin`)
+    is given the target and all records, and is not told which of them are members.
+    Its shadows, if it trains any, are trained once for all rounds. Any other scorer is
     fitted on the members.
 
     Parameters
     ----------
     attack : estimator
-        With ``fit`` and ``score_samples``; not changed.
+        An attack or a scorer, with ``fit`` and ``score_samples``. It is not changed.
     X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
     n_rounds : int, default=1
-        Rounds 2i and 2i + 1 are complements.
+        Number of rounds. The members of the rounds 2i and 2i + 1 are complementary
+        halves.
     fprs : array-like of shape (n_rates,), default=(0.001, 0.01, 0.1)
-        False positive rates at which the true positive rate is given.
+        False positive rates at which the true positive rate is computed.
     n_jobs : int, default=None
-        Rounds to play at a time.
+        Number of rounds to play at a time.
     random_state : int, RandomState instance or None, default=None
-        Draws the halves and seeds the targets; the attack has its own.
+        Draws the halves, and seeds the targets. The attack has its own.
 
     Returns
     -------
     result : :class:`~sklearn.utils.Bunch`
         ``membership`` and ``scores``, of shape (n_rounds, n_samples); ``auc``,
         ``balanced_accuracy`` and ``advantage``, of shape (n_rounds,), ``tpr`` of
-        shape (n_rounds, n_rates) at ``fpr``; and ``report``, that of
-        :func:`~skpriv.metrics.attack_report` over the records of all rounds.
+        shape (n_rounds, n_rates) at ``fpr``; and ``report``, the result of
+        :func:`~skpriv.metrics.attack_report` for the records of all rounds together.
 
     Examples
     --------
@@ -111,8 +111,8 @@ def cross_val_membership(
 ):
     """Play the security game with the folds of a cross-validation.
 
-    The training rows of a fold are the members, its test rows are not. Otherwise as
-    :func:`membership_game`.
+    The training rows of a fold are the members, and its test rows are the
+    non-members. Otherwise, it is :func:`membership_game`.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def cross_val_membership(
     X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
     cv : int, splitter or iterable, default=5
-        An integer: stratified folds.
+        An integer is a number of stratified folds.
     fprs : array-like of shape (n_rates,), default=(0.001, 0.01, 0.1)
     n_jobs : int, default=None
     random_state : int, RandomState instance or None, default=None
@@ -129,8 +129,8 @@ def cross_val_membership(
     Returns
     -------
     result : :class:`~sklearn.utils.Bunch`
-        As of :func:`membership_game`, one round a fold. The score of a row that a
-        fold leaves out, in training and test, is NaN.
+        As returned by :func:`membership_game`, with one round per fold. The score of
+        a row that is in neither part of a fold is NaN.
     """
     X, y = _check_records(X, y)
     splits = list(check_cv(cv, y, classifier=True).split(X, y))
@@ -149,27 +149,24 @@ def _check_records(X, y):
 
 
 def _check_can_play(attack):
-    last = attack.steps[-1][1] if isinstance(attack, Pipeline) else attack
-    if last is not attack and hasattr(last, "target"):
+    last = last_step(attack)
+    if last is not attack and isinstance(last, AttackMixin):
         raise ValueError(
-            f"attack is a Pipeline that ends in {type(last).__name__}, which attacks a "
-            "model that is given the same rows; put the transformers into the attack's "
-            "own estimator, or transform X before."
+            f"attack must not be a Pipeline that ends in {type(last).__name__}: the "
+            "target is given the same rows. Put the transformers into the estimator of "
+            "the attack, or transform X beforehand."
         )
-    if hasattr(attack, "target") and not hasattr(attack, "_shadow_estimator"):
+    if isinstance(attack, AttackMixin) and attack.fitted_on_members:
         raise ValueError(
-            f"attack is a {type(attack).__name__}, which wants to be fitted on the "
-            "target's training records alone, and so knows who is a member."
+            f"attack must not be a {type(attack).__name__}, which is fitted on the "
+            "target's training records alone, and so knows which records are members."
         )
 
 
 def _play(attack, X, y, membership, used, fprs, n_jobs, rng):
     _check_can_play(attack)
     check_rates(fprs, "fprs")
-    attack = clone(attack)
-    if hasattr(attack, "score_target"):
-        estimator = shadow_estimator_of(attack)
-        attack.set_params(estimator=estimator, target=None).fit(X, y)
+    attack = attack.prepare(X, y) if isinstance(attack, AttackMixin) else clone(attack)
     scores = Parallel(n_jobs=n_jobs)(
         delayed(_score_round)(attack, X, y, members, seed)
         for members, seed in zip(
@@ -193,10 +190,8 @@ def _play(attack, X, y, membership, used, fprs, n_jobs, rng):
 
 def _score_round(attack, X, y, members, seed):
     rows = np.flatnonzero(members)
-    inside = safe_indexing(X, rows)
-    if not hasattr(attack, "target"):
-        return score_rows(clone(attack).fit(inside, y[rows]), X, y)
-    target = fit_clone(shadow_estimator_of(attack), inside, y[rows], seed=seed)
-    if hasattr(attack, "score_target"):
-        return attack.score_target(target, X, y)
-    return clone(attack).set_params(target=target).fit(X, y).scores_
+    members_X, members_y = safe_indexing(X, rows), y[rows]
+    if not isinstance(attack, AttackMixin):
+        return score_rows(clone(attack).fit(members_X, members_y), X, y)
+    target = fit_clone(attack.shadow_estimator(), members_X, members_y, seed=seed)
+    return attack.score_target(target, X, y)

@@ -1,4 +1,4 @@
-"""Who is at risk: by group, and record by record."""
+"""Which groups and which records are at risk."""
 
 import math
 import warnings
@@ -6,20 +6,19 @@ from numbers import Real
 
 import numpy as np
 from scipy.stats import binomtest, false_discovery_control, rankdata, t, wilcoxon
-from sklearn.utils import Bunch, column_or_1d, gen_batches
+from sklearn.utils import Bunch, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from skpriv.attacks._pairs import pair_shadows
+from skpriv.utils._batches import row_batches
 from skpriv.utils._optional import import_optional
 from skpriv.utils._sklearn import HasMethods, Interval, StrOptions, validate_params
 
-_RECORDS_A_BATCH = 4096
 _MOST_PAIRS_EXACT = 50
 
 
 @validate_params(
     {
-        "attack": [HasMethods(["shadow_hits"])],
+        "attack": [HasMethods(["hit_pairs"])],
         "groups": ["array-like"],
         "confidence_level": [Interval(Real, 0, 1, closed="neither")],
         "correction": [StrOptions({"bonferroni", "none"})],
@@ -30,42 +29,44 @@ _MOST_PAIRS_EXACT = 50
 def success_by_group(
     attack, groups, *, confidence_level=0.95, correction="bonferroni", as_frame=False
 ):
-    """Mean attack success in groups of records, with intervals.
+    """Mean attack success of groups of records, with confidence intervals.
 
     Parameters
     ----------
     attack : LiRAAttack
         Fitted.
     groups : array-like of shape (n_samples,)
-        The group of each record: its class, or any column without missing values.
+        The group of each record: its class, or any other column without missing
+        values.
     confidence_level : float, default=0.95
     correction : {"bonferroni", "none"}, default="bonferroni"
-        Whether the intervals hold for all groups at once, each at the level
-        ``1 - (1 - confidence_level) / n_groups``, or each for itself.
+        ``"bonferroni"``: the intervals hold for all groups at once, each at the level
+        ``1 - (1 - confidence_level) / n_groups``. ``"none"``: each interval holds by
+        itself.
     as_frame : bool, default=False
-        Return a pandas DataFrame with a row a group.
+        Return a pandas DataFrame with one row per group.
 
     Returns
     -------
     result : :class:`~sklearn.utils.Bunch` or DataFrame
         Arrays of shape (n_groups,): ``group``, ``n_records``, ``attack_success``
-        and the ends of its interval, ``low`` and ``high``; ``correction``.
+        and the ends of its interval, ``low`` and ``high``. Also ``correction``.
 
     Notes
     -----
-    A group's success is a mean over records and over pairs of shadows, and either
-    might have been others: the variances over both are added, which is conservative.
-    A group of one record has no variance over records, and a NaN interval; see the
-    attack's ``attack_success_interval_``.
+    The success of a group is a mean over records and over pairs of shadows, both of
+    which are samples. The variances over both are added, which is conservative. A
+    group of one record has no variance over records, so its interval is NaN; see the
+    attack's ``attack_success_interval_`` instead.
     """
     check_is_fitted(attack)
     names, codes = _check_groups(groups, attack.attack_success_.size)
-    inside, outside = pair_shadows(attack.shadow_hits(), attack.membership_)
+    in_, out = attack.hit_pairs()
     level = confidence_level
     if correction == "bonferroni":
         level = 1 - (1 - confidence_level) / names.size
     rows = [
-        _mean_success((inside[:, codes == g] + outside[:, codes == g]) / 2, level)
+        _mean_success((in_[:, codes == g] + out[:, codes == g]) / 2, level)
         for g in range(names.size)
     ]
     success, low, high = np.array(rows).T
@@ -83,39 +84,38 @@ def success_by_group(
 
 
 def _check_groups(groups, n_records):
-    """Return the names of the groups, and the place there of each record's group."""
+    """Return the names of the groups, and the index of each record's group."""
     if np.shape(groups) not in ((n_records,), (n_records, 1)):
         raise ValueError(
-            f"groups has shape {np.shape(groups)}; it wants ({n_records},), a group "
-            "for each record."
+            f"groups must have shape ({n_records},), one group per record; got "
+            f"{np.shape(groups)}."
         )
     groups = column_or_1d(groups)
     try:
         names, codes = np.unique(groups, return_inverse=True)
         complete = (names == names).all()
     except TypeError:
-        # None and NA have no order, nor has a number beside a string.
+        # None and NA cannot be sorted, nor can numbers mixed with strings.
         complete = False
     if not complete:
         kinds = sorted({type(group).__name__ for group in groups.tolist()})
         raise ValueError(
-            "groups has missing values, or values of several kinds "
-            f"({', '.join(kinds)}); it wants a number for each record, or a string "
-            "for each."
+            "groups must be numbers or strings, without missing values; it has missing "
+            f"values, or values of several types ({', '.join(kinds)})."
         )
     return names, codes
 
 
 def _mean_success(hits, level):
-    """Mean over pairs (rows) and records (columns), and its interval."""
+    """Mean over pairs (rows) and records (columns), and its confidence interval."""
     hits = hits[~np.isnan(hits).all(axis=1)]
     by_record, by_pair = (np.nanmean(hits, axis=axis) for axis in (0, 1))
     mean, n_records = np.nanmean(hits), hits.shape[1]
     if n_records < 2:
         return mean, np.nan, np.nan
     variance = by_record.var(ddof=1) / n_records + by_pair.var(ddof=1) / by_pair.size
-    # Where nearly all answers are right, or wrong, those seen do not vary by chance. A
-    # right and a wrong one more say how much they might.
+    # If nearly all answers are right, or wrong, the sample may have no variance at all.
+    # One more right and one more wrong answer give a lower bound.
     n_hits = hits.size
     share = (n_hits * mean + 1) / (n_hits + 2)
     variance = max(variance, share * (1 - share) / n_hits)
@@ -133,43 +133,41 @@ def _mean_success(hits, level):
     prefer_skip_nested_validation=True,
 )
 def records_at_risk(attack, *, fdr=0.05, method="by"):
-    """List the records whose membership shows, at a false discovery rate.
+    """List the records whose membership can be inferred, at a false discovery rate.
 
-    For each record the signals of its pairs of shadows, one trained with it and one
-    without, are compared by Wilcoxon's signed-rank test: under no effect, either of
-    a pair is as likely to have the higher signal. The test assumes no distribution;
-    its p-values are exact up to 50 pairs without ties, else by its normal limit.
+    For each record, the signals at its pairs of shadows, one trained with it and one
+    without, are compared by Wilcoxon's signed-rank test: if training on the record has
+    no effect, both shadows of a pair are equally likely to have the higher signal. The
+    test makes no assumption on the distribution of signals. Its p-values are exact for
+    up to 50 pairs without ties, and otherwise come from the normal approximation.
 
     Parameters
     ----------
     attack : LiRAAttack
-        Fitted; any attack with ``signals_`` and ``membership_``.
+        Fitted; any attack with shadow models.
     fdr : float, default=0.05
-        Expected share of records on the list whose membership does not show.
+        Largest expected share of the listed records that are false discoveries.
     method : {"by", "bh"}, default="by"
-        Benjamini and Yekutieli's correction, for any dependence among the records,
-        or Benjamini and Hochberg's, for independent or positively dependent ones.
+        The correction of Benjamini and Yekutieli, which allows any dependence among
+        the records, or that of Benjamini and Hochberg, for independent or positively
+        dependent records.
 
     Returns
     -------
     result : :class:`~sklearn.utils.Bunch`
-        ``records``, the numbers of the records on the list, surest first;
-        ``p_values`` and ``adjusted_p_values``, of shape (n_samples,); ``fdr`` and
-        ``method``. With n pairs no p-value is below 2 ** -n: many records want
-        many shadows. Where so none is listed, a warning says how many.
+        ``records``, the indices of the listed records, in the order of their
+        p-values; ``p_values`` and ``adjusted_p_values``, of shape (n_samples,); ``fdr``
+        and ``method``. With n pairs, no p-value is below 2 ** -n, so many records need
+        many shadows. If that alone rules out any listing, a warning says how many.
     """
-    missing = [n for n in ("signals_", "membership_") if not hasattr(attack, n)]
-    if missing:
+    if not hasattr(attack, "signal_pairs") or not hasattr(attack, "signals_"):
         raise ValueError(
-            f"attack is {attack!r}, without {' and '.join(missing)}; it wants a fitted "
-            "attack with shadows."
+            f"attack must be a fitted attack with shadow models, got {attack!r}."
         )
     p_values = np.empty(attack.signals_.shape[1])
-    for batch in gen_batches(p_values.size, _RECORDS_A_BATCH):
-        inside, outside = pair_shadows(
-            attack.signals_[:, batch], attack.membership_[:, batch]
-        )
-        p_values[batch] = _signed_rank_p_values(inside - outside)
+    for batch in row_batches(p_values.size):
+        in_, out = attack.signal_pairs(batch)
+        p_values[batch] = _signed_rank_p_values(in_ - out)
     adjusted = false_discovery_control(p_values, method=method)
     order = np.argsort(p_values, kind="stable")
     records = order[adjusted[order] <= fdr]
@@ -185,39 +183,37 @@ def records_at_risk(attack, *, fdr=0.05, method="by"):
 
 
 def _warn_of_few_pairs(membership, fdr, method):
-    """Warn if no record could be listed alone, however much its signals differ."""
+    """Warn if a single exposed record could not be listed, whatever its signals."""
     n_shadows, n_records = membership.shape
-    n_inside = np.count_nonzero(membership, axis=0)
-    n_pairs = np.minimum(n_inside, n_shadows - n_inside).max()
-    # The correction of the smallest p-value, were all others 1.
+    n_in = np.count_nonzero(membership, axis=0)
+    n_pairs = np.minimum(n_in, n_shadows - n_in).max()
+    # The correction of the smallest p-value if all others are 1.
     factor = n_records
     if method == "by":
         factor *= (1 / np.arange(1, n_records + 1)).sum()
-    n_pairs_wanted = math.ceil(math.log2(factor / fdr))
-    if n_pairs < n_pairs_wanted:
+    n_pairs_needed = math.ceil(math.log2(factor / fdr))
+    if n_pairs < n_pairs_needed:
         warnings.warn(
             f"No record is listed at fdr={fdr}: with {n_pairs} pairs of shadows no "
-            f"p-value is below {0.5**n_pairs:.3g}, so that none of {n_records} records "
-            f"could be listed alone. That takes {2 * n_pairs_wanted} shadows.",
+            f"p-value is below {0.5**n_pairs:.3g}, so a single one of {n_records} "
+            f"records could not be listed. That needs {2 * n_pairs_needed} shadows.",
             stacklevel=4,
         )
 
 
 def _signed_rank_p_values(differences):
-    """P-values of each column, for differences that are above 0.
+    """P-values of each column, for the alternative of positive differences.
 
-    They depend on the sum of the ranks of those above 0, and, by the number and the
-    ties, on the number of ranks and the sum of their squares: columns that agree in
-    all three share one test.
+    A p-value depends on the sum of the ranks of the positive differences, on the
+    number of ranks and, through ties, on the sum of their squares: columns that agree
+    in all three share one test.
     """
-    # A pair whose signals are equal says nothing, either way.
+    # A pair of equal signals is no evidence either way.
     differences = np.where(differences == 0, np.nan, differences)
     ranks = rankdata(np.abs(differences), axis=0, nan_policy="omit")
-    statistics = np.stack([
-        np.isfinite(ranks).sum(axis=0),
-        np.nansum(np.where(differences > 0, ranks, 0.0), axis=0),
-        np.nansum(ranks**2, axis=0),
-    ])  # fmt: skip
+    n_ranks = np.isfinite(ranks).sum(axis=0)
+    of_positive = np.nansum(np.where(differences > 0, ranks, 0.0), axis=0)
+    statistics = np.stack([n_ranks, of_positive, np.nansum(ranks**2, axis=0)])
     _, columns, which = np.unique(
         statistics, axis=1, return_index=True, return_inverse=True
     )
@@ -232,11 +228,12 @@ def _signed_rank_p_values(differences):
 def _signed_rank_p_value(values):
     n_sizes = np.unique(np.abs(values)).size
     if n_sizes == 1:
-        # As where a model gives labels only: the signs alone tell, and exactly.
+        # For example with a model that only predicts labels. The sign test is exact.
         n_above = np.count_nonzero(values > 0)
         return binomtest(n_above, values.size, alternative="greater").pvalue
     exact = n_sizes == values.size <= _MOST_PAIRS_EXACT
     method = "exact" if exact else "approx"
     p_value = wilcoxon(values, alternative="greater", method=method).pvalue
-    # The normal limit of few pairs goes below what all signs alike have.
+    # For few pairs, the normal approximation may fall below the p-value of the most
+    # extreme signs.
     return max(p_value, 0.5**values.size)

@@ -1,7 +1,9 @@
-"""Leverage: how far each record pulls the model towards its own label."""
+"""Leverage: how strongly each record's label affects the model's prediction for it."""
 
-from skpriv.leverage import gaussian
-from skpriv.leverage._influence import InfluenceStatistics
-from skpriv.leverage._scorer import GLSScorer
+from skpriv.utils import _lazy
 
-__all__ = ["GLSScorer", "InfluenceStatistics", "gaussian"]
+__getattr__, __dir__, __all__ = _lazy.attach(
+    __name__,
+    {"_influence": ["InfluenceStatistics"], "_scorer": ["GLSScorer"]},
+    submodules=["gaussian"],
+)

@@ -13,7 +13,8 @@ from sklearn.utils import (
     column_or_1d,
 )
 
-from skpriv.metrics._intervals import (
+from skpriv.utils._checks import check_rates
+from skpriv.utils._intervals import (
     auc_interval,
     mean_of_two_interval,
     proportion_interval,
@@ -189,35 +190,6 @@ def _split_by_membership(y_true, y_score):
             "there must be both members and non-members."
         )
     return y_score[member], y_score[~member]
-
-
-def check_rates(values, name):
-    """Check that a parameter is one or more numbers between 0 and 1.
-
-    Parameters
-    ----------
-    values : object
-    name : str
-        Name of the parameter.
-
-    Returns
-    -------
-    rates : ndarray of shape (n_rates,), dtype float64
-
-    Raises
-    ------
-    ValueError
-        If it is anything else.
-    """
-    try:
-        rates = np.atleast_1d(np.asarray(values, dtype=np.float64))
-    except (TypeError, ValueError):
-        rates = np.empty(0)
-    if rates.ndim != 1 or not rates.size or not ((rates >= 0) & (rates <= 1)).all():
-        raise ValueError(
-            f"{name} must be one or more numbers between 0 and 1; it is {values!r}."
-        )
-    return rates
 
 
 def _members_found(members, nonmembers, rates):

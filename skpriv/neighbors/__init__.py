@@ -1,7 +1,12 @@
 """Attribution in nearest-neighbour models."""
 
-from skpriv.neighbors._leave_one_out import KNNLeaveOneOutScorer
-from skpriv.neighbors._shapley import KNNShapleyScorer
-from skpriv.neighbors._waka import WaKAScorer
+from skpriv.utils import _lazy
 
-__all__ = ["KNNLeaveOneOutScorer", "KNNShapleyScorer", "WaKAScorer"]
+__getattr__, __dir__, __all__ = _lazy.attach(
+    __name__,
+    {
+        "_leave_one_out": ["KNNLeaveOneOutScorer"],
+        "_shapley": ["KNNShapleyScorer"],
+        "_waka": ["WaKAScorer"],
+    },
+)

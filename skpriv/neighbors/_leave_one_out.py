@@ -2,11 +2,14 @@
 
 import numpy as np
 
-from skpriv.neighbors._base import KNNScorer, RankWeights
+from skpriv.neighbors._base import KNNScorer
+from skpriv.neighbors._values import LinearValue, RankWeights
 
 
 def leave_one_out_weights(n_ranks, n_neighbors):
-    """What ranks weigh in leave-one-out: all is at the edge of the neighbourhood.
+    """Return the weights of the ranks in leave-one-out.
+
+    Only the record just outside the neighbourhood has a weight.
 
     Parameters
     ----------
@@ -23,20 +26,21 @@ def leave_one_out_weights(n_ranks, n_neighbors):
 
 
 class KNNLeaveOneOutScorer(KNNScorer):
-    """Leave-one-out: what the k-NN's utility loses when one record is removed.
+    """Leave-one-out: loss of the k-NN's utility when one record is removed.
 
     The utility at a row is the share of its k nearest records that have its label. A
     record's score is its value for itself: 1/k if the neighbour that takes its place
     does not match its label, else 0. Records at equal distance are exchangeable: each
-    has the mean over the orders of its tie group.
+    gets the mean over the orders of its tie group.
 
     Parameters
     ----------
     n_neighbors : int, default=5
         The k of the k-NN.
     search : {"auto", "exact", "approximate"}, default="auto"
-        How neighbours are found: by scikit-learn, or by pynndescent. "auto" is exact
-        up to data where brute force would take minutes; `search_` says which it was.
+        How neighbours are found: by scikit-learn ("exact") or by pynndescent
+        ("approximate"). "auto" is exact unless brute force would take minutes;
+        `search_` tells which one was used.
     metric : str or callable, default="euclidean"
         Any metric of scikit-learn's neighbours, or "precomputed".
     metric_params : dict, default=None
@@ -53,9 +57,9 @@ class KNNLeaveOneOutScorer(KNNScorer):
     classes_ : ndarray of shape (n_classes,)
         The labels.
     neighborhood_ : int
-        How many neighbours of a row are looked at.
+        Number of nearest records that determine the scores.
     truncation_bound_ : float
-        0: leave-one-out needs no record beyond these.
+        0: no other record matters.
     search_ : {"exact", "approximate", "precomputed"}
         How neighbours are found.
     n_features_in_ : int
@@ -105,5 +109,8 @@ class KNNLeaveOneOutScorer(KNNScorer):
     def _bound(self, n_ranks):
         return 0.0
 
-    def _rank_weights(self, n_ranks):
-        return leave_one_out_weights(n_ranks, self._fitted.n_neighbors)
+    def _make_value(self):
+        weights = leave_one_out_weights(
+            self.n_samples_fit_ + 1, self._fitted.n_neighbors
+        )
+        return LinearValue(self._labels, weights)

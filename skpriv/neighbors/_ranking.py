@@ -1,8 +1,7 @@
 """Kernels that put training records in order of their distance to a query.
 
-A ranking is two arrays with a row for each query: the records, nearest first, and
-whether each is tied with the one before it. Distances decide nothing else, so no
-other kernel sees them.
+A `Ranking` holds the records of each query, nearest first, and whether each is tied
+with the one before it. Distances matter for nothing else, so no other kernel sees them.
 
 Records are tied when their distances differ by no more than rounding can explain.
 Ties form chains in sorted order, which makes them the same for any order of the
@@ -12,7 +11,9 @@ training rows.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+
+from skpriv.neighbors._tie_groups import Ranking
+from skpriv.utils._threads import njit, prange
 
 _DIGIT = np.uint32(12)
 _BUCKETS = np.uint32(1 << 12)
@@ -33,19 +34,74 @@ class Points(NamedTuple):
     indptr: np.ndarray
 
 
+class Tolerance(NamedTuple):
+    """Values ``v`` and ``v + gap`` are tied when ``gap <= rtol * v + atol``."""
+
+    rtol: float
+    atol: float
+
+
+class Rounding(NamedTuple):
+    """Bounds on the rounding errors of squared distances.
+
+    Attributes
+    ----------
+    errors : ndarray of shape (n_queries,)
+        Bound on the error of each value. Near-ties are computed again from the rows
+        unless it is 0.
+    feature_errors : ndarray of shape (n_queries,)
+        The rounding of features changes the gap of two values near ``v`` by at most
+        ``feature_error * sqrt(v)``.
+    """
+
+    errors: np.ndarray
+    feature_errors: np.ndarray
+
+
+class _Query(NamedTuple):
+    """One query: what is needed to compute values in doubt again."""
+
+    index: int
+    error: float
+    feature_error: float
+    queries: Points
+    points: Points
+
+
+class Candidates(NamedTuple):
+    """Records that may be the nearest ones of each query.
+
+    Attributes
+    ----------
+    records : ndarray of shape (n_queries, n_candidates)
+        -1 where one is missing.
+    values : ndarray of shape (n_queries, n_candidates), dtype float64
+        Their (squared) distances.
+    errors : ndarray of shape (n_queries, n_candidates)
+        By how much the rounding of features may change them.
+    nearest_other : ndarray of shape (n_queries,)
+        Lower bound on the values of all other records.
+    """
+
+    records: np.ndarray
+    values: np.ndarray
+    errors: np.ndarray
+    nearest_other: np.ndarray
+
+
 @njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
 def _dense_squared_distance(a, b):
-    total = blur = 0.0
+    total = error = 0.0
     for f in range(a.size):
         difference = a[f] - b[f]
         total += difference * difference
-        blur += abs(difference) * (abs(a[f]) + abs(b[f]))
-    return total, _EPS * blur
+        error += abs(difference) * (abs(a[f]) + abs(b[f]))
+    return total, _EPS * error
 
 
 @njit(cache=True)
 def _sparse_squared_distance(A, i, B, j):
-    total = blur = 0.0
+    total = error = 0.0
     p, p_end = A.indptr[i], A.indptr[i + 1]
     s, s_end = B.indptr[j], B.indptr[j + 1]
     while p < p_end or s < s_end:
@@ -59,16 +115,16 @@ def _sparse_squared_distance(A, i, B, j):
             b = B.data[s]
             s += 1
         total += (a - b) ** 2
-        blur += abs(a - b) * (abs(a) + abs(b))
-    return total, _EPS * blur
+        error += abs(a - b) * (abs(a) + abs(b))
+    return total, _EPS * error
 
 
 @njit(cache=True)
 def _squared_distance(A, i, B, j):
-    """Squared distance of two rows, and how far their features' rounding moves it.
+    """Squared distance of two rows, and bound on how much rounding changes it.
 
-    A feature that is right to half a unit in the last place moves the square by the
-    difference times that rounding.
+    Features are right to half a unit in the last place; each changes the square by
+    the difference times that rounding.
     """
     if A.indptr.size:
         return _sparse_squared_distance(A, i, B, j)
@@ -76,34 +132,35 @@ def _squared_distance(A, i, B, j):
 
 
 @njit(cache=True)
-def _sort_run(values, blurs, records, begin, end):
+def _sort_run(values, errors, records, begin, end):
     """Sort the records from begin to end by their values, all in place."""
     if end - begin > _SHORT_RUN:
         order = np.argsort(values[begin:end], kind="mergesort")
         values[begin:end] = values[begin:end][order]
-        blurs[begin:end] = blurs[begin:end][order]
+        errors[begin:end] = errors[begin:end][order]
         records[begin:end] = records[begin:end][order]
         return
     for i in range(begin + 1, end):
-        value, blur, record = values[i], blurs[i], records[i]
+        value, error, record = values[i], errors[i], records[i]
         j = i
         while j > begin and values[j - 1] > value:
-            values[j], blurs[j] = values[j - 1], blurs[j - 1]
+            values[j], errors[j] = values[j - 1], errors[j - 1]
             records[j] = records[j - 1]
             j -= 1
-        values[j], blurs[j], records[j] = value, blur, record
+        values[j], errors[j], records[j] = value, error, record
 
 
 @njit(cache=True)
-def _mark_ties(values, blurs, tied, begin, end, rtol, atol):
+def _mark_ties(values, errors, tied, begin, end, tolerance):
+    rtol, atol = tolerance
     for i in range(begin + 1, end):
-        blur = rtol * values[i] + atol + blurs[i - 1] + blurs[i]
-        tied[i] = values[i] - values[i - 1] <= blur
+        largest = rtol * values[i] + atol + errors[i - 1] + errors[i]
+        tied[i] = values[i] - values[i - 1] <= largest
 
 
 @njit(cache=True)
 def _radix_argsort(keys, counts, packed, records):
-    """Sort keys of two digits in place; leave in `records` where each came from."""
+    """Sort keys of two digits in position; leave in `records` where each came from."""
     counts[:] = 0
     for key in keys:
         counts[0, key & _LOW_DIGIT] += 1
@@ -114,77 +171,25 @@ def _radix_argsort(keys, counts, packed, records):
             start, counts[digit, bucket] = start + counts[digit, bucket], start
     for i in range(keys.size):
         bucket = keys[i] & _LOW_DIGIT
-        place = counts[0, bucket]
-        counts[0, bucket] = place + np.uint32(1)
-        packed[place] = (np.uint64(keys[i]) << _HALF) | np.uint64(i)
+        position = counts[0, bucket]
+        counts[0, bucket] = position + np.uint32(1)
+        packed[position] = (np.uint64(keys[i]) << _HALF) | np.uint64(i)
     for entry in packed:
         key = np.uint32(entry >> _HALF)
         bucket = key >> _DIGIT
-        place = counts[1, bucket]
-        counts[1, bucket] = place + np.uint32(1)
-        keys[place] = key
-        records[place] = np.int32(entry & _LOW_HALF)
+        position = counts[1, bucket]
+        counts[1, bucket] = position + np.uint32(1)
+        keys[position] = key
+        records[position] = np.int32(entry & _LOW_HALF)
 
 
-@njit(cache=True)
-def _settle_run(
-    values, blurs, records, tied, begin, end, Q, q, X, error, slack, rtol, atol
-):  # fmt: skip
-    """Sort a run of nearly equal values, exactly where `error` blurs them."""
-    blurs[begin:end] = 0.0
-    _sort_run(values, blurs, records, begin, end)
-    if error == 0:
-        _mark_ties(values, blurs, tied, begin, end, rtol, atol)
-        return
-    first = begin
-    while first < end:
-        last = first + 1
-        while last < end:
-            value = values[last]
-            blur = 2 * error + rtol * value + slack * np.sqrt(value)
-            if value - values[last - 1] > blur:
-                break
-            last += 1
-        if last - first > 1:
-            for i in range(first, last):
-                values[i], blurs[i] = _squared_distance(Q, q, X, records[i])
-            _sort_run(values, blurs, records, first, last)
-            _mark_ties(values, blurs, tied, first, last, rtol, atol)
-        first = last
-
-
-@njit(cache=True)
-def _settle_pair(values, records, i, error, slack, rtol, atol):
-    """Sort a pair of neighbours in a ranking; tell whether that leaves no doubt."""
-    near, far = max(values[records[i]], 0.0), max(values[records[i + 1]], 0.0)
-    if far < near:
-        near, far = far, near
-        records[i], records[i + 1] = records[i + 1], records[i]
-    return far - near > 2 * error + rtol * far + atol + slack * np.sqrt(far)
-
-
-@njit(cache=True)
-def _keep(records, tied, n, exclude, n_keep):
-    """Drop one record, then all beyond the tie group in which rank n_keep falls.
-
-    Returns how many are left, at the front of both arrays, and how many of the n
-    were looked at.
-    """
-    if exclude < 0 and n_keep >= n:
-        return n, n
-    kept = 0
-    join = False
-    for i in range(n):
-        if not tied[i]:
-            if kept >= n_keep:
-                return kept, i
-            join = False
-        if records[i] != exclude:
-            records[kept] = records[i]
-            tied[kept] = join
-            kept += 1
-            join = True
-    return kept, n
+@njit(cache=True, fastmath={"reassoc", "nnan", "nsz"})
+def _extremes(values):
+    smallest, largest = values[0], values[0]
+    for value in values:
+        smallest = min(smallest, value)
+        largest = max(largest, value)
+    return smallest, largest
 
 
 class _Scratch(NamedTuple):
@@ -192,8 +197,8 @@ class _Scratch(NamedTuple):
     keys: np.ndarray
     packed: np.ndarray
     counts: np.ndarray
-    run: np.ndarray
-    blurs: np.ndarray
+    values: np.ndarray
+    errors: np.ndarray
 
 
 @njit(cache=True)
@@ -209,21 +214,75 @@ def _scratch(n):
     )
 
 
-@njit(cache=True, fastmath={"reassoc", "nnan", "nsz"})
-def _extremes(values):
-    smallest, largest = values[0], values[0]
-    for value in values:
-        smallest = min(smallest, value)
-        largest = max(largest, value)
-    return smallest, largest
+@njit(cache=True)
+def _resolve_run(scratch, records, tied, begin, end, query, tolerance):
+    """Sort a run of nearly equal values, computed again where they are in doubt."""
+    values, errors = scratch.values, scratch.errors
+    error, feature_error = query.error, query.feature_error
+    errors[begin:end] = 0.0
+    _sort_run(values, errors, records, begin, end)
+    if error == 0:
+        _mark_ties(values, errors, tied, begin, end, tolerance)
+        return
+    first = begin
+    while first < end:
+        last = first + 1
+        while last < end:
+            value = values[last]
+            doubt = 2 * error + tolerance.rtol * value + feature_error * np.sqrt(value)
+            if value - values[last - 1] > doubt:
+                break
+            last += 1
+        if last - first > 1:
+            for i in range(first, last):
+                values[i], errors[i] = _squared_distance(
+                    query.queries, query.index, query.points, records[i]
+                )
+            _sort_run(values, errors, records, first, last)
+            _mark_ties(values, errors, tied, first, last, tolerance)
+        first = last
 
 
 @njit(cache=True)
-def _rank_row(
-    values, scratch, Q, q, X, error, slack, rtol, atol, records, tied
-):  # fmt: skip
-    """Sort all records by their values; leave them and their ties in two rows."""
-    scaled, keys, packed, counts, run, blurs = scratch
+def _resolve_pair(values, records, i, query, tolerance):
+    """Sort a pair of neighbours in a ranking; tell whether that leaves no doubt."""
+    near, far = max(values[records[i]], 0.0), max(values[records[i + 1]], 0.0)
+    if far < near:
+        near, far = far, near
+        records[i], records[i + 1] = records[i + 1], records[i]
+    doubt = 2 * query.error + tolerance.rtol * far + tolerance.atol
+    return far - near > doubt + query.feature_error * np.sqrt(far)
+
+
+@njit(cache=True)
+def _keep(records, tied, n, exclude, n_ranks):
+    """Drop one record, then all beyond the tie group that holds rank n_ranks.
+
+    Returns how many are left, at the front of both arrays, and how many of the n
+    records were examined.
+    """
+    if exclude < 0 and n_ranks >= n:
+        return n, n
+    kept = 0
+    join = False
+    for i in range(n):
+        if not tied[i]:
+            if kept >= n_ranks:
+                return kept, i
+            join = False
+        if records[i] != exclude:
+            records[kept] = records[i]
+            tied[kept] = join
+            kept += 1
+            join = True
+    return kept, n
+
+
+@njit(cache=True)
+def _rank_row(values, scratch, records, tied, query, tolerance):
+    """Sort all records of a query by their values, and mark their ties."""
+    scaled, keys, packed, counts, run, _ = scratch
+    error, feature_error = query.error, query.feature_error
     n = values.size
     # The bits of positive floats sort like the floats. What exceeds the smallest is
     # cut to two digits; records that this leaves equal, or next to each other, are
@@ -245,83 +304,80 @@ def _rank_row(
         keys[i] = (keys[i] << cut) + base
         tied[i] = False
 
-    # Compare in full what the keys leave in doubt. A bound of slack * sqrt(value) is
-    # linear in the value, and the gap of keys two steps apart is right to a factor 4.
+    # Compare in full what the keys leave in doubt. A bound of feature_error *
+    # sqrt(value) is at most linear in the value, and the gap of keys two steps apart is
+    # right to a factor 4.
     root = np.sqrt(largest) if largest > 0 else 1.0
-    blur = 4 * (2 * error + atol + slack * root / 2) * scale
-    slope = 4 * (rtol + slack / (2 * root))
+    doubt = 4 * (2 * error + tolerance.atol + feature_error * root / 2) * scale
+    slope = 4 * (tolerance.rtol + feature_error / (2 * root))
     step = np.uint32(1) << cut
     begin = 0
     for i in range(1, n + 1):
         if i < n and (
             keys[i] - keys[i - 1] <= step
-            or scaled[i] - scaled[i - 1] <= blur + slope * scaled[i]
+            or scaled[i] - scaled[i - 1] <= doubt + slope * scaled[i]
         ):
             continue
         if i - begin == 2:
-            settled = _settle_pair(values, records, begin, error, slack, rtol, atol)
+            resolved = _resolve_pair(values, records, begin, query, tolerance)
         else:
-            settled = i - begin == 1
-        if not settled:
+            resolved = i - begin == 1
+        if not resolved:
             for r in range(begin, i):
                 run[r] = max(values[records[r]], 0.0)
-            _settle_run(
-                run, blurs, records, tied, begin, i, Q, q, X, error, slack, rtol, atol
-            )
+            _resolve_run(scratch, records, tied, begin, i, query, tolerance)
         begin = i
 
 
+@njit(cache=True)
+def _cut(ranking, q, exclude, n_ranks):
+    """Keep the ranks that are needed; set the length of a query's ranking."""
+    # A function of its own: in a parallel loop, numba removes an assignment to an array
+    # of a tuple if nothing there reads the array.
+    records, tied = ranking.records[q], ranking.tied[q]
+    ranking.lengths[q], _ = _keep(records, tied, records.size, exclude, n_ranks)
+
+
 @njit(cache=True, parallel=True)
-def rank_rows(
-    values, errors, slacks, Q, X, exclude, n_keep, rtol, atol, records, tied, lengths
-):  # fmt: skip
+def rank_rows(values, rounding, queries, points, exclude, n_ranks, tolerance, ranking):
     """Rank all records for each query, given their distances.
 
     Parameters
     ----------
     values : ndarray of shape (n_queries, n_records)
-        Distances; or squared Euclidean distances, wrong by at most `errors`, in
-        which case those below 0 count as 0.
-    errors : ndarray of shape (n_queries,)
-    slacks : ndarray of shape (n_queries,)
-        The rounding of features moves the gap of two values near ``v`` by at most
-        ``slack * sqrt(v)``; of interest where errors are above 0.
-    Q, X : Points
-        The queries and the records, from which near-ties are computed again where
-        an error is above 0.
+        Distances; or squared Euclidean distances, wrong by at most
+        ``rounding.errors``, in which case those below 0 count as 0.
+    rounding : Rounding
+    queries, points : Points
+        The queries and the records.
     exclude : ndarray of shape (n_queries,)
         A record to leave out of each query's ranking, or -1.
-    n_keep : int
-        How many ranks are wanted; a tie group that is begun is kept whole.
-    rtol, atol : float
-        Values ``v`` and ``v + gap`` are tied when ``gap <= rtol * v + atol``.
-    records : ndarray of shape (n_queries, n_records), dtype int32
-        Output: the records, nearest first. Only the first `lengths` entries of a
-        row count.
-    tied : ndarray of shape (n_queries, n_records), dtype bool
-        Output: whether a record is at the same distance as the one before it.
-    lengths : ndarray of shape (n_queries,), dtype int64
-        Output.
+    n_ranks : int
+        How many ranks are needed; the last tie group is kept whole.
+    tolerance : Tolerance
+    ranking : Ranking
+        Output, with a width of n_records.
     """
     n_queries, n = values.shape
     n_blocks = min(n_queries, _BLOCKS)
     for block in prange(n_blocks):
         scratch = _scratch(n)
-        for q in range(block, n_queries, n_blocks):
-            _rank_row(
-                values[q], scratch, Q, q, X, errors[q], slacks[q], rtol, atol,
-                records[q], tied[q],
-            )  # fmt: skip
-            lengths[q], _ = _keep(records[q], tied[q], n, exclude[q], n_keep)
+        for row in range(block, n_queries, n_blocks):
+            q = np.int64(row)  # see `_tie_groups`
+            error, feature_error = rounding.errors[q], rounding.feature_errors[q]
+            query = _Query(q, error, feature_error, queries, points)
+            records, tied = ranking.records[q], ranking.tied[q]
+            _rank_row(values[q], scratch, records, tied, query, tolerance)
+            _cut(ranking, q, exclude[q], n_ranks)
 
 
 @njit(cache=True, parallel=True)
-def candidate_distances(Q, X, candidates):
-    """Squared Euclidean distance of each query to its candidates, from differences.
+def candidate_distances(queries, records, candidates):
+    """Compute squared Euclidean distances to candidates, from differences.
 
     Parameters
     ----------
-    Q, X : Points
+    queries, records : Points
     candidates : ndarray of shape (n_queries, n_candidates)
         Records; -1 where one is missing.
 
@@ -329,70 +385,59 @@ def candidate_distances(Q, X, candidates):
     -------
     distances : ndarray of shape (n_queries, n_candidates)
         Infinite where the candidate is missing.
-    blurs : ndarray of shape (n_queries, n_candidates)
-        How far the rounding of features may move them.
+    errors : ndarray of shape (n_queries, n_candidates)
+        By how much the rounding of features may change them.
     """
     distances = np.full(candidates.shape, np.inf)
-    blurs = np.zeros(candidates.shape)
+    errors = np.zeros(candidates.shape)
     for q in prange(candidates.shape[0]):
         for c in range(candidates.shape[1]):
             if candidates[q, c] >= 0:
-                distances[q, c], blurs[q, c] = _squared_distance(
-                    Q, q, X, candidates[q, c]
+                distances[q, c], errors[q, c] = _squared_distance(
+                    queries, np.int64(q), records, candidates[q, c]
                 )
-    return distances, blurs
+    return distances, errors
 
 
 @njit(cache=True, parallel=True)
-def rank_candidates(
-    candidates, values, blurs, exclude, n_keep, horizon, rtol, atol
-):  # fmt: skip
+def rank_candidates(candidates, exclude, n_ranks, tolerance):
     """Rank the candidates of each query.
 
     Parameters
     ----------
-    candidates : ndarray of shape (n_queries, n_candidates)
-        Records; -1 where one is missing.
-    values : ndarray of shape (n_queries, n_candidates)
-        Their (squared) distances.
-    blurs : ndarray of shape (n_queries, n_candidates)
-        How far the rounding of features may move them.
+    candidates : Candidates
     exclude : ndarray of shape (n_queries,)
         A record to leave out of each query's ranking, or -1.
-    n_keep : int
-        How many ranks are wanted; a tie group that is begun is kept whole.
-    horizon : ndarray of shape (n_queries,)
-        No record that is not a candidate is nearer than this.
-    rtol, atol : float
-        Values ``v`` and ``v + gap`` are tied when ``gap <= rtol * v + atol``, and the
-        blurs of both.
+    n_ranks : int
+        How many ranks are needed; the last tie group is kept whole.
+    tolerance : Tolerance
+        Candidates are tied also where their errors explain the gap.
 
     Returns
     -------
-    records : ndarray of shape (n_queries, n_candidates), dtype int32
-    tied : ndarray of shape (n_queries, n_candidates), dtype bool
-    lengths : ndarray of shape (n_queries,)
-        As for `rank_rows`.
+    ranking : Ranking
+        With a width of n_candidates.
     complete : ndarray of shape (n_queries,), dtype bool
-        Whether no other record can belong among those kept.
+        Whether no other record can belong among the ranked ones.
     """
-    n_queries, n_candidates = candidates.shape
+    n_queries, n_candidates = candidates.records.shape
     records = np.empty((n_queries, n_candidates), dtype=np.int32)
     tied = np.zeros((n_queries, n_candidates), dtype=np.bool_)
     lengths = np.empty(n_queries, dtype=np.int64)
     complete = np.empty(n_queries, dtype=np.bool_)
     for q in prange(n_queries):
-        sorted_values, sorted_blurs = np.empty((2, n_candidates))
+        values, errors = np.empty((2, n_candidates))
         n = 0
         for c in range(n_candidates):
-            if candidates[q, c] >= 0:
-                records[q, n] = candidates[q, c]
-                sorted_values[n], sorted_blurs[n] = values[q, c], blurs[q, c]
+            if candidates.records[q, c] >= 0:
+                records[q, n] = candidates.records[q, c]
+                values[n], errors[n] = candidates.values[q, c], candidates.errors[q, c]
                 n += 1
-        _sort_run(sorted_values, sorted_blurs, records[q], 0, n)
-        _mark_ties(sorted_values, sorted_blurs, tied[q], 0, n, rtol, atol)
-        lengths[q], seen = _keep(records[q], tied[q], n, exclude[q], n_keep)
+        _sort_run(values, errors, records[q], 0, n)
+        _mark_ties(values, errors, tied[q], 0, n, tolerance)
+        lengths[q], seen = _keep(records[q], tied[q], n, exclude[q], n_ranks)
         last = max(seen - 1, 0)
-        value, blur = (sorted_values[last], sorted_blurs[last]) if seen else (0.0, 0.0)
-        complete[q] = horizon[q] - value > rtol * value + atol + 2 * blur
-    return records, tied, lengths, complete
+        value, error = (values[last], errors[last]) if seen else (0.0, 0.0)
+        doubt = tolerance.rtol * value + tolerance.atol + 2 * error
+        complete[q] = candidates.nearest_other[q] - value > doubt
+    return Ranking(records, tied, lengths), complete

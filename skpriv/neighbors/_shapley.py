@@ -6,16 +6,17 @@ import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
 from skpriv.neighbors import _shapley_regression
-from skpriv.neighbors._base import KNNScorer, RankWeights
+from skpriv.neighbors._base import KNNScorer
+from skpriv.neighbors._values import LinearValue, RankWeights, Value
 from skpriv.utils._labels import check_same_kind_of_label
 from skpriv.utils._sklearn import Interval, StrOptions
 
 
 def shapley_weights(n_ranks, n_neighbors):
-    """What ranks weigh in k-NN Shapley.
+    """Return the weights of the ranks in k-NN Shapley.
 
-    Among the records up to rank j (from 0) in a random order, the one at rank j is
-    pushed out by a given nearer one with probability k/j - k/(j + 1), for j >= k.
+    In a random order of the records up to rank j (from 0), a given nearer record
+    displaces the one at rank j with probability k/j - k/(j + 1), for j >= k.
 
     Parameters
     ----------
@@ -32,36 +33,75 @@ def shapley_weights(n_ranks, n_neighbors):
     )
 
 
+class RegressionShapley(Value):
+    """k-NN Shapley values of regression targets.
+
+    Parameters
+    ----------
+    targets : ndarray of shape (n_records,)
+        Targets of the training records.
+    n_neighbors : int
+    """
+
+    def __init__(self, targets, n_neighbors):
+        super().__init__(targets)
+        self._k = n_neighbors
+
+    def self_values(self, rankings, y, records):
+        values = np.empty(y.size)
+        for queries, ranking in rankings:
+            values[queries] = _shapley_regression.self_values(
+                ranking, self._labels, y[queries], self._k
+            )
+        return values
+
+    def matrix(self, rankings, y):
+        matrix = np.empty((y.size, self._labels.size))
+        for queries, ranking, values in self._ranked_values(rankings, y):
+            matrix[queries[:, None], ranking.records] = values
+        return matrix
+
+    def _ranked_values(self, rankings, y):
+        return self._ranked(_shapley_regression.record_values, rankings, y)
+
+    def _ranked_changes(self, rankings, y):
+        return self._ranked(_shapley_regression.self_influence, rankings, y)
+
+    def _ranked(self, kernel, rankings, y):
+        for queries, ranking in rankings:
+            yield queries, ranking, kernel(ranking, self._labels, y[queries], self._k)
+
+
 class KNNShapleyScorer(KNNScorer):
-    """k-NN Shapley: a record's fair share of a k-NN's utility, exactly.
+    """k-NN Shapley: exact Shapley value of each record for a k-NN's utility.
 
     For classification the utility at a row is the share of its k nearest records that
     have its label. For regression it is minus the squared difference of the row's
-    target and the sum of the k nearest targets over k. A value is the mean effect of
-    adding the record, over all orders in which the records may come. A record's score
+    target and the sum of the k nearest targets over k. A record's value is the mean
+    effect of adding it, over all orders in which the records can be added. Its score
     is its value for itself, where it is the nearest neighbour.
 
-    Records at equal distance are exchangeable: each has the mean over the orders of
+    Records at equal distance are exchangeable: each gets the mean over the orders of
     its tie group. For regression, where that mean has no short form, tied records
-    rank by their target, lowest first.
+    are ordered by their target, lowest first.
 
     Parameters
     ----------
     n_neighbors : int, default=5
         The k of the k-NN. It may exceed the number of records.
     neighborhood : int or None, default=None
-        How many of the nearest records are ranked, at least `n_neighbors`; those
-        beyond count as tied. Values are then within `truncation_bound_` of exact, and
-        still add up to the utility. None: all, so that values are exact.
-        Classification only.
+        How many of the nearest records are ranked, at least `n_neighbors`; all others
+        count as tied. Values are then within `truncation_bound_` of the exact ones,
+        and still add up to the utility. None: all records are ranked, and values are
+        exact. For classification only.
     task : {"auto", "classification", "regression"}, default="auto"
-        Whether `y` holds labels or targets. "auto": targets where `y` has floats that
-        are no integers.
+        Whether `y` holds labels or targets. "auto": targets if `y` has floats that
+        are not integers.
     search : {"auto", "exact", "approximate"}, default="auto"
-        How neighbours are found: by scikit-learn, or by pynndescent, which needs a
-        `neighborhood`. "auto" is exact up to data where brute force would take
-        minutes; `search_` says which it was. Where nearly all records are ranked the
-        search is exact in any case.
+        How neighbours are found: by scikit-learn ("exact") or by pynndescent
+        ("approximate"), which requires a `neighborhood`. "auto" is exact unless brute
+        force would take minutes; `search_` tells which one was used. If nearly all
+        records are ranked, the search is always exact.
     metric : str or callable, default="euclidean"
         Any metric of scikit-learn's neighbours, or "precomputed".
     metric_params : dict, default=None
@@ -74,17 +114,17 @@ class KNNShapleyScorer(KNNScorer):
     Attributes
     ----------
     scores_ : ndarray of shape (n_samples,)
-        Scores of the training records, computed when first asked for; higher means
-        more exposed.
+        Scores of the training records, computed on first access; higher means more
+        exposed.
     task_ : {"classification", "regression"}
-        What `y` was taken for.
+        How `y` was interpreted.
     classes_ : ndarray of shape (n_classes,)
         The labels (classification).
     neighborhood_ : int
-        How many neighbours of a row are ranked.
+        Number of nearest records that are ranked.
     truncation_bound_ : float
-        How far, at most, a value is from exact, given the neighbours found. 0 if all
-        records are ranked.
+        Bound on the error of a value, given the neighbours found. 0 if all records
+        are ranked.
     search_ : {"exact", "approximate", "precomputed"}
         How neighbours are found.
     n_features_in_ : int
@@ -99,9 +139,9 @@ class KNNShapleyScorer(KNNScorer):
 
     Notes
     -----
-    The exact values need all distances of a row, and one sort. With a sparse graph of
-    neighbours for ``metric="precomputed"``, records that the graph does not list count
-    as beyond the neighbourhood.
+    The exact values need the distances of a row to all records, and one sort. With a
+    sparse graph of neighbours for ``metric="precomputed"``, records that the graph does
+    not list count as outside the neighbourhood.
 
     References
     ----------
@@ -126,7 +166,6 @@ class KNNShapleyScorer(KNNScorer):
         "task": [StrOptions({"auto", "classification", "regression"})],
     }
     _ranks_beyond = 0
-    _share_rest = True
 
     def __init__(
         self,
@@ -168,8 +207,8 @@ class KNNShapleyScorer(KNNScorer):
             )
         if self.neighborhood is not None:
             raise ValueError(
-                f"neighborhood={self.neighborhood} is for classification only; "
-                "regression ranks all records: set neighborhood=None."
+                f"neighborhood={self.neighborhood} is for classification only: "
+                "regression ranks all records; neighborhood must be None."
             )
         self._labels = y.astype(np.float64)
 
@@ -186,53 +225,15 @@ class KNNShapleyScorer(KNNScorer):
             )
         return 1 / max(self._fitted.n_neighbors, n_ranks)
 
-    def _rank_weights(self, n_ranks):
-        return shapley_weights(n_ranks, self._fitted.n_neighbors)
+    def _make_value(self):
+        k = self._fitted.n_neighbors
+        if self.task_ == "regression":
+            return RegressionShapley(self._labels, k)
+        weights = shapley_weights(self.n_samples_fit_ + 1, k)
+        return LinearValue(self._labels, weights, share_rest=True)
 
     def _encode(self, y):
         if self.task_ == "classification":
             return super()._encode(y)
         check_same_kind_of_label(y, self._labels)
         return y.astype(np.float64)
-
-    def _self_values(self, X, labels, records):
-        if self.task_ == "classification":
-            return super()._self_values(X, labels, records)
-        values = np.empty(labels.size)
-        for queries, *ranking in self._rank(X, records):
-            values[queries] = _shapley_regression.self_values(
-                *ranking, self._labels, labels[queries], self._fitted.n_neighbors
-            )
-        return values
-
-    def _total_values(self, rankings, y):
-        if self.task_ == "classification":
-            return super()._total_values(rankings, y)
-        return sum(
-            np.bincount(records.ravel(), values.ravel(), self.n_samples_fit_)
-            for _, records, values in self._target_values(rankings, y)
-        )
-
-    def _value_matrix(self, rankings, y):
-        if self.task_ == "classification":
-            return super()._value_matrix(rankings, y)
-        matrix = np.empty((len(y), self.n_samples_fit_))
-        for queries, records, values in self._target_values(rankings, y):
-            matrix[queries[:, None], records] = values
-        return matrix
-
-    def _target_values(self, rankings, y):
-        """Yield the records of each ranking and their values."""
-        targets = self._encode(y)
-        for queries, *ranking in rankings:
-            values = _shapley_regression.record_values(
-                *ranking, self._labels, targets[queries], self._fitted.n_neighbors
-            )
-            yield queries, ranking[0], values
-
-    def _influence_of_ranked(self, queries, ranking):
-        if self.task_ == "classification":
-            return super()._influence_of_ranked(queries, ranking)
-        return _shapley_regression.self_influence(
-            *ranking, self._labels, self._labels[queries], self._fitted.n_neighbors
-        )

@@ -1,9 +1,9 @@
 """Kernels for k-NN Shapley values of regression targets."""
 
 import numpy as np
-from numba import njit, prange
 
-from skpriv.neighbors._semivalues import _group_start
+from skpriv.neighbors._tie_groups import group_start
+from skpriv.utils._threads import njit, prange
 
 
 @njit(cache=True)
@@ -11,7 +11,7 @@ def _order_ties_by_target(records, tied, length, targets):
     """Sort each tie group by target: an order that does not depend on the rows'."""
     end = length
     while end > 0:
-        start = _group_start(tied, end)
+        start = group_start(tied, end)
         if end - start > 1:
             order = np.argsort(targets[records[start:end]])
             records[start:end] = records[start:end][order]
@@ -31,7 +31,7 @@ def _shapley_values(ordered, target, k, values):
     others = (k - 1) / (n - 1) * (total - last)
     values[n - 1] = -last / n * ((last + others) / k - 2 * target)
     # Ranks count from 1 here: a pair of ranks i and i + 1, the sum of the targets
-    # before it, and a weighed one of those beyond it.
+    # before it, and a weighted sum of those beyond it.
     before, beyond = total - last, 0.0
     for i in range(n - 1, 0, -1):
         near, far = ordered[i - 1], ordered[i]
@@ -47,19 +47,17 @@ def _shapley_values(ordered, target, k, values):
 
 
 @njit(cache=True, parallel=True)
-def record_values(records, tied, lengths, targets, query_targets, k):
-    """Shapley value of each record for each query.
+def record_values(ranking, targets, query_targets, k):
+    """Compute the Shapley value of each record for each query.
 
     The utility of a subset is minus the squared difference of the query's target and
     the sum of the k nearest targets over k; of no record, minus the squared target.
 
     Parameters
     ----------
-    records : ndarray of shape (n_queries, n_records), dtype int32
-        Rankings of all records. Tie groups are put in order of their targets, in
-        place; records alike in distance and target then have the same value.
-    tied : ndarray of shape (n_queries, n_records), dtype bool
-    lengths : ndarray of shape (n_queries,)
+    ranking : Ranking
+        Of all records. Tie groups are put in order of their targets, in place; records
+        at the same distance with the same target then have the same value.
     targets : ndarray of shape (n_records,)
     query_targets : ndarray of shape (n_queries,)
     k : int
@@ -67,20 +65,21 @@ def record_values(records, tied, lengths, targets, query_targets, k):
     Returns
     -------
     values : ndarray of shape (n_queries, n_records)
-        For the records at these places of the ranking.
+        For the records at these positions of the ranking.
     """
-    values = np.zeros(records.shape)
-    for q in prange(lengths.size):
-        n = lengths[q]
-        _order_ties_by_target(records[q], tied[q], n, targets)
-        _shapley_values(targets[records[q, :n]], query_targets[q], k, values[q])
+    values = np.zeros(ranking.records.shape)
+    for q in prange(ranking.lengths.size):
+        records, length = ranking.records[q], ranking.lengths[q]
+        _order_ties_by_target(records, ranking.tied[q], length, targets)
+        _shapley_values(targets[records[:length]], query_targets[q], k, values[q])
     return values
 
 
 @njit(cache=True)
-def _own_first(records, tied, length, targets, target):
+def _own_first(ranking, q, targets, target):
     """Return the targets in order of distance from a query that is nearest itself."""
-    _order_ties_by_target(records, tied, length, targets)
+    records, length = ranking.records[q], ranking.lengths[q]
+    _order_ties_by_target(records, ranking.tied[q], length, targets)
     ordered = np.empty(length + 1)
     ordered[0] = target
     ordered[1:] = targets[records[:length]]
@@ -88,18 +87,19 @@ def _own_first(records, tied, length, targets, target):
 
 
 @njit(cache=True, parallel=True)
-def self_values(records, tied, lengths, targets, query_targets, k):
-    """Shapley value of each query for itself, given rankings of the others.
+def self_values(ranking, targets, query_targets, k):
+    """Compute the Shapley value of each query for itself.
 
-    Parameters and utility are as for `record_values`.
+    Parameters and utility are as for `record_values`, but that the query's own record
+    is left out of the ranking.
 
     Returns
     -------
     values : ndarray of shape (n_queries,)
     """
-    own = np.empty(lengths.size)
-    for q in prange(lengths.size):
-        ordered = _own_first(records[q], tied[q], lengths[q], targets, query_targets[q])
+    own = np.empty(ranking.lengths.size)
+    for q in prange(ranking.lengths.size):
+        ordered = _own_first(ranking, np.int64(q), targets, query_targets[q])
         values = np.empty(ordered.size)
         _shapley_values(ordered, query_targets[q], k, values)
         own[q] = values[0]
@@ -107,24 +107,24 @@ def self_values(records, tied, lengths, targets, query_targets, k):
 
 
 @njit(cache=True, parallel=True)
-def self_influence(records, tied, lengths, targets, query_targets, k):
-    """Change of each query's value for itself when another record is removed.
+def self_influence(ranking, targets, query_targets, k):
+    """Compute the change of each query's value for itself when a record is removed.
 
-    Parameters and utility are as for `record_values`; each removal takes one pass.
+    Parameters and utility are as for `self_values`; each removal takes one pass.
 
     Returns
     -------
     changes : ndarray of shape (n_queries, n_records)
-        For the records at these places of the ranking.
+        For the records at these positions of the ranking.
     """
-    changes = np.zeros(records.shape)
-    for q in prange(lengths.size):
-        ordered = _own_first(records[q], tied[q], lengths[q], targets, query_targets[q])
+    changes = np.zeros(ranking.records.shape)
+    for q in prange(ranking.lengths.size):
+        ordered = _own_first(ranking, np.int64(q), targets, query_targets[q])
         values = np.empty(ordered.size)
         _shapley_values(ordered, query_targets[q], k, values)
         whole = values[0]
-        left = ordered[:-1].copy()  # all but the record at place i + 1
-        for i in range(lengths[q] - 1, -1, -1):
+        left = ordered[:-1].copy()  # all but the record at position i + 1
+        for i in range(ranking.lengths[q] - 1, -1, -1):
             _shapley_values(left, query_targets[q], k, values)
             changes[q, i] = values[0] - whole
             left[i] = ordered[i + 1]

@@ -1,50 +1,77 @@
 """Kernels for the loss of a k-NN over all subsets of its training records.
 
-A subset S holds each record independently with probability q. Nearly all that one can
-ask of it follows from one table of events for each query, with s = 0, ..., k - 1:
+A subset S holds each record independently with probability q. Nearly everything about
+its loss at a query follows from one table of events, with s = 0, ..., k - 1:
 
-- ``match[s]``, ``mismatch[s]``: the k-th nearest record of S is one that matches the
-  query's label, or does not, and s of the k - 1 nearer ones match;
+- ``match[s]``, ``mismatch[s]``: the k-th nearest record of S matches the query's label,
+  or does not, and s of the k - 1 nearer ones match;
 - ``unfilled[s]``: S has fewer than k records, and s of them match.
 
-With ``pmf[c, s] = C(c, s) q^s (1-q)^(c-s)``, rank j with c matches before it is that
-record with probability ``q * pmf[c, s] * pmf[j - c, k - 1 - s]``. Products of binomial
-probabilities neither overflow nor cancel, whatever k and the number of records.
+With ``pmf[c, s] = C(c, s) q^s (1-q)^(c-s)``, the record at rank j, with c matches
+before it, is the k-th nearest with probability ``q * pmf[c, s] * pmf[j - c, k - 1 -
+s]``. Products of binomial probabilities neither overflow nor cancel, whatever k and the
+number of records.
 
 Tied records are exchangeable. If r < k records of S come before a tie group, and at
 least m = k - r of S are in it, then the last m of the k nearest are a random sample
 from the group.
 """
 
+from typing import NamedTuple
+
 import numpy as np
-from numba import njit, prange
 
-from skpriv.neighbors._semivalues import _count_matches, _group_start
+from skpriv.neighbors._tie_groups import count_matches, group_end, group_start
+from skpriv.utils._threads import njit, prange
 
-# A tie group that is reached with less probability than this is passed over.
+# A tie group that is reached with less probability than this is skipped.
 _NEGLIGIBLE = 1e-12
 _SMALLEST = 1e-300
 
 
+class Subsets(NamedTuple):
+    """Random subsets: the votes that count, and tables of binomial probabilities.
+
+    Attributes
+    ----------
+    k : int
+    pmf : ndarray of shape (n_rows, k + 1)
+        ``pmf[c, s]``: probability of s successes in c trials.
+    tail : ndarray of shape (n_rows, k + 2)
+        ``tail[c, m]``: probability of at least m successes in c trials. Once k
+        successes are certain to the last bit, the tables end with a row that serves
+        all larger c.
+    """
+
+    k: int
+    pmf: np.ndarray
+    tail: np.ndarray
+
+
+class _Group(NamedTuple):
+    """A tie group, and how many of the records before it match."""
+
+    start: int
+    before: int
+    size: int
+    matches: int
+
+
 @njit(cache=True)
-def binomial_tables(n, k, q):
-    """Tables of binomial probabilities, by recurrences of positive terms.
+def random_subsets(n, k, q):
+    """Tabulate binomial probabilities, by recurrences of positive terms.
 
     Parameters
     ----------
     n : int
-        The largest number of trials that will be asked for.
+        The largest number of trials that is needed.
     k : int
     q : float
         The probability of success.
 
     Returns
     -------
-    pmf : ndarray of shape (n_rows, k + 1)
-        ``pmf[c, s]``: s successes in c trials.
-    tail : ndarray of shape (n_rows, k + 2)
-        ``tail[c, m]``: at least m successes in c trials. Once k successes are certain
-        to the last bit, the tables end with a row that serves all larger c.
+    subsets : Subsets
     """
     pmf = np.zeros((n + 1, k + 1))
     tail = np.zeros((n + 1, k + 2))
@@ -57,7 +84,7 @@ def binomial_tables(n, k, q):
         tail[rows, 0] = 1.0
         tail[rows, 1:] = (1 - q) * tail[rows - 1, 1:] + q * tail[rows - 1, :-1]
         rows += 1
-    return pmf[:rows].copy(), tail[:rows].copy()
+    return Subsets(k, pmf[:rows].copy(), tail[:rows].copy())
 
 
 @njit(cache=True)
@@ -66,8 +93,19 @@ def _row(c, table):
 
 
 @njit(cache=True)
+def _ahead_and_behind(group, subsets):
+    """Probabilities of matches, and of mismatches, of S before a group."""
+    pmf = subsets.pmf
+    mismatches = group.start - group.before
+    return pmf[_row(group.before, pmf)], pmf[_row(mismatches, pmf)]
+
+
+@njit(cache=True)
 def _sample_matches(m, matches, mismatches, shares):
-    """Fill in the hypergeometric law of the matches in a sample of m from a group."""
+    """Fill in the distribution of the matches in a sample of m from a group.
+
+    It is hypergeometric; returns the least and the largest number of matches.
+    """
     low, high = max(0, m - mismatches), min(m, matches)
     shares[: m + 1] = 0.0
     mode = ((m + 1) * (matches + 1)) // (matches + mismatches + 2)
@@ -87,14 +125,11 @@ def _sample_matches(m, matches, mismatches, shares):
 
 
 @njit(cache=True)
-def _add_events(
-    start, before, size, matches, k, pmf, tail, shares, match, mismatch
-):  # fmt: skip
-    """Add the events in which the k-th nearest lies in one tie group.
-
-    The group begins at rank `start`, with `before` matches in front of it.
-    """
-    ahead, behind = pmf[_row(before, pmf)], pmf[_row(start - before, pmf)]
+def _add_events(group, subsets, shares, match, mismatch):
+    """Add the events in which the k-th nearest record lies in one tie group."""
+    k, tail = subsets.k, subsets.tail
+    start, before, size, matches = group
+    ahead, behind = _ahead_and_behind(group, subsets)
     if size == 1:
         events = match if matches else mismatch
         q = tail[1, 1]
@@ -115,20 +150,19 @@ def _add_events(
 
 
 @njit(cache=True)
-def _add_events_behind(
-    start, before, size, matches, own_match, k, pmf, tail, shares, out
-):  # fmt: skip
-    """Add the events in which a record pushes out one of its own tie group.
+def _add_events_behind(group, own_match, subsets, shares, events):
+    """Add the events in which a record displaces one of its own tie group.
 
-    The pushed-out record is nearer than none but those before the group, lies behind
-    the record in the group's order, and differs from it in matching the label. In a
-    random order the record precedes the m-th of R others with probability
-    m / (R + 1).
+    The displaced record lies behind the record in the group's order, and just one of
+    the two matches the label. In a random order the record precedes the m-th of R
+    others with probability m / (R + 1).
     """
+    k, tail = subsets.k, subsets.tail
+    start, before, size, matches = group
     if size == 1:
         return
     q = tail[1, 1]
-    ahead, behind = pmf[_row(before, pmf)], pmf[_row(start - before, pmf)]
+    ahead, behind = _ahead_and_behind(group, subsets)
     reach = tail[_row(size, tail)]
     others = matches - own_match
     for r in range(max(0, k - size + 1), min(k - 1, start) + 1):
@@ -138,212 +172,209 @@ def _add_events_behind(
             weight = ahead[s] * behind[r - s] * reach[m + 1] / (size * q)
             for u in range(low, high + 1):
                 if own_match and u < m:
-                    out[s + u] += weight * shares[u] * (m - u)
+                    events[s + u] += weight * shares[u] * (m - u)
                 elif not own_match and u > 0:
-                    out[s + u - 1] += weight * shares[u] * u
+                    events[s + u - 1] += weight * shares[u] * u
 
 
 @njit(cache=True)
-def _reachable(start, k, tail):
-    return 1 - tail[_row(start, tail), k] > _NEGLIGIBLE
+def _reachable(start, subsets):
+    return 1 - subsets.tail[_row(start, subsets.tail), subsets.k] > _NEGLIGIBLE
 
 
 @njit(cache=True, parallel=True)
-def subset_events(
-    records, tied, lengths, labels, query_labels, n_others, n_matches, k, pmf, tail
-):
-    """Probabilities of the events by which all of a query's losses are known.
+def subset_events(ranking, votes, subsets):
+    """Compute the probabilities of the events that determine a query's loss.
 
     Parameters
     ----------
-    records : ndarray of shape (n_queries, width), dtype int32
-    tied : ndarray of shape (n_queries, width), dtype bool
-    lengths : ndarray of shape (n_queries,)
-        Rankings of the records that subsets are drawn from.
-    labels : ndarray of shape (n_records,)
-    query_labels : ndarray of shape (n_queries,)
-    n_others, n_matches : ndarray of shape (n_queries,)
-        How many such records there are, ranked or not, and how many of them match.
-    k : int
-    pmf, tail : ndarray
-        From `binomial_tables`.
+    ranking : Ranking
+        The records that subsets are drawn from.
+    votes : Votes
+    subsets : Subsets
 
     Returns
     -------
     match, mismatch : ndarray of shape (n_queries, k)
-        See the module.
+        See the module docstring.
     """
-    match = np.zeros((lengths.size, k))
-    mismatch = np.zeros((lengths.size, k))
-    for q in prange(lengths.size):
-        shares = np.empty(k + 1)
-        label, length = query_labels[q], lengths[q]
+    match = np.zeros((ranking.lengths.size, subsets.k))
+    mismatch = np.zeros((ranking.lengths.size, subsets.k))
+    for q in prange(ranking.lengths.size):
+        shares = np.empty(subsets.k + 1)
+        records, tied = ranking.records[q], ranking.tied[q]
+        label, length = votes.query_labels[q], ranking.lengths[q]
         before = start = 0
         while start < length:
-            end = start + 1
-            while end < length and tied[q, end]:
-                end += 1
-            found = _count_matches(records[q], labels, label, start, end)
-            _add_events(
-                start, before, end - start, found, k, pmf, tail, shares,
-                match[q], mismatch[q],
-            )  # fmt: skip
+            end = group_end(tied, start, length)
+            found = count_matches(records, votes.labels, label, start, end)
+            group = _Group(start, before, end - start, found)
+            _add_events(group, subsets, shares, match[q], mismatch[q])
             before += found
             start = end
-        if n_others[q] > length and _reachable(length, k, tail):
-            _add_events(
-                length, before, n_others[q] - length, n_matches[q] - before, k, pmf,
-                tail, shares, match[q], mismatch[q],
-            )  # fmt: skip
+        size = votes.n_others[q] - length
+        if size > 0 and _reachable(length, subsets):
+            group = _Group(length, before, size, votes.n_matches[q] - before)
+            _add_events(group, subsets, shares, match[q], mismatch[q])
     return match, mismatch
 
 
+class _Scratch(NamedTuple):
+    shares: np.ndarray
+    events: np.ndarray
+
+
 @njit(cache=True)
-def _weighed(start, before, size, matches, k, pmf, tail, shares, events, weights):
+def _scratch(k):
+    return _Scratch(np.empty(k + 1), np.empty((2, k)))
+
+
+@njit(cache=True)
+def _weighted(group, subsets, weights, scratch):
     """Weigh the events of one tie group: those that mismatch, those that match."""
+    shares, events = scratch
     events[:] = 0.0
-    _add_events(
-        start, before, size, matches, k, pmf, tail, shares, events[1], events[0]
-    )
+    _add_events(group, subsets, shares, events[1], events[0])
     return np.sum(events[0] * weights[0]), np.sum(events[1] * weights[1])
 
 
+@njit(cache=True)
+def _last_group(ranking, votes, q):
+    """Return the records beyond a query's ranking, as one tie group."""
+    length = ranking.lengths[q]
+    before = count_matches(
+        ranking.records[q], votes.labels, votes.query_labels[q], 0, length
+    )
+    size = votes.n_others[q] - length
+    return _Group(length, before, size, votes.n_matches[q] - before)
+
+
+@njit(cache=True)
+def _previous_group(group, ranking, votes, q):
+    """Return the tie group before another one."""
+    end = group.start
+    start = group_start(ranking.tied[q], end)
+    matches = count_matches(
+        ranking.records[q], votes.labels, votes.query_labels[q], start, end
+    )
+    return _Group(start, group.before - matches, end - start, matches)
+
+
+@njit(cache=True)
+def _holds(own, matches, size):
+    """Tell whether there is a match (own = 1) or a mismatch (0) among some records."""
+    return matches >= own and size - matches >= 1 - own
+
+
+@njit(cache=True)
+def _add_changes(group, now, subsets, weights, scratch, later):
+    """Add how a group's weighted events change when a record before it is removed."""
+    start, before, size, matches = group
+    for own in range(2):
+        if start > 0 and _holds(own, before, start):
+            moved = _Group(start - 1, before - own, size, matches)
+            later[own] += _weighted(moved, subsets, weights, scratch)[0] - now
+
+
 @njit(cache=True, parallel=True)
-def self_level_influence(
-    records, tied, lengths, labels, query_labels, n_others, n_matches, unfilled, k,
-    pmf, tail, weights,
-):  # fmt: skip
-    """Change of a query's own weighed events when a ranked record is removed.
+def self_level_influence(ranking, votes, unfilled, subsets, weights):
+    """Compute the change of each query's own value when a ranked record is removed.
 
     Parameters
     ----------
-    records, tied, lengths, labels, query_labels, n_others, n_matches, k, pmf, tail
+    ranking, votes, subsets
         As for `subset_events`.
     unfilled : ndarray of shape (n_queries, 2)
-        Change of what counts for subsets with fewer than k records, when a mismatch
-        or a match is removed.
+        Change of the part of subsets with fewer than k records, when a mismatch or a
+        match is removed.
     weights : ndarray of shape (k,)
-        What a mismatch with s nearer matches counts.
+        Weight of the event that a mismatch is displaced, by the number of nearer
+        matches.
 
     Returns
     -------
     changes : ndarray of shape (n_queries, width)
-        For the records at these places of the ranking.
+        For the records at these positions of the ranking.
     """
-    changes = np.zeros(records.shape)
-    both_weights = np.zeros((2, k))
-    both_weights[0] = weights
-    for q in prange(lengths.size):
-        shares, events = np.empty(k + 1), np.empty((2, k))
-        label, length = query_labels[q], lengths[q]
-        before = _count_matches(records[q], labels, label, 0, length)
+    changes = np.zeros(ranking.records.shape)
+    both = np.zeros((2, subsets.k))
+    both[0] = weights
+    for row in prange(ranking.lengths.size):
+        q = np.int64(row)  # see `_tie_groups`
+        scratch = _scratch(subsets.k)
         later = np.zeros(2)  # by whether the record removed in front matches
-        end, size, found = length, n_others[q] - length, n_matches[q] - before
-        if size > 0 and _reachable(length, k, tail):
-            now, _ = _weighed(
-                length, before, size, found, k, pmf, tail, shares, events, both_weights
-            )
-            for own in range(2):
-                if length > 0 and before >= own and length - before >= 1 - own:
-                    later[own] = _weighed(
-                        length - 1, before - own, size, found, k, pmf, tail, shares,
-                        events, both_weights,
-                    )[0] - now  # fmt: skip
-        while end > 0:
-            start = _group_start(tied[q], end)
-            size = end - start
-            found = _count_matches(records[q], labels, label, start, end)
-            before -= found
-            now, _ = _weighed(
-                start, before, size, found, k, pmf, tail, shares, events, both_weights
-            )
+        group = _last_group(ranking, votes, q)
+        if group.size > 0 and _reachable(group.start, subsets):
+            now, _ = _weighted(group, subsets, both, scratch)
+            _add_changes(group, now, subsets, both, scratch, later)
+        while group.start > 0:
+            group = _previous_group(group, ranking, votes, q)
+            start, before, size, matches = group
+            now, _ = _weighted(group, subsets, both, scratch)
             change = later - now
             for own in range(2):
-                if size > 1 and found >= own and size - found >= 1 - own:
-                    change[own] += _weighed(
-                        start, before, size - 1, found - own, k, pmf, tail, shares,
-                        events, both_weights,
-                    )[0]  # fmt: skip
-                if start > 0 and before >= own and start - before >= 1 - own:
-                    later[own] += _weighed(
-                        start - 1, before - own, size, found, k, pmf, tail, shares,
-                        events, both_weights,
-                    )[0] - now  # fmt: skip
-            for i in range(start, end):
-                matched = int(labels[records[q, i]] == label)
+                if size > 1 and _holds(own, matches, size):
+                    left = _Group(start, before, size - 1, matches - own)
+                    change[own] += _weighted(left, subsets, both, scratch)[0]
+            _add_changes(group, now, subsets, both, scratch, later)
+            for i in range(start, start + size):
+                label = votes.labels[ranking.records[q, i]]
+                matched = int(label == votes.query_labels[q])
                 changes[q, i] = change[matched] + unfilled[q, matched]
-            end = start
     return changes
 
 
+@njit(cache=True)
+def _add_displaced(group, subsets, weights, scratch, later):
+    """Add the weight of what a mismatch or a match in front displaces in a group."""
+    start, before, size, matches = group
+    if before > 0:
+        seen = _Group(start - 1, before - 1, size, matches)
+        later[1] += _weighted(seen, subsets, weights, scratch)[0]
+    if before < start:
+        seen = _Group(start - 1, before, size, matches)
+        later[0] += _weighted(seen, subsets, weights, scratch)[1]
+
+
 @njit(cache=True, parallel=True)
-def record_level_values(
-    records, tied, lengths, labels, query_labels, n_matches, unfilled, k, pmf, tail,
-    weights,
-):  # fmt: skip
-    """Value of each ranked record for each query, loss level by loss level.
+def record_level_values(ranking, votes, unfilled, subsets, weights):
+    """Compute the value of each ranked record for each query, by levels of the loss.
 
     Parameters
     ----------
-    records, tied, lengths, labels, query_labels, k, pmf, tail
-        As for `subset_events`, with rankings of all records.
-    n_matches : ndarray of shape (n_queries,)
-        How many records match, ranked or not.
+    ranking, votes, subsets
+        As for `subset_events`, with all records.
     unfilled : ndarray of shape (n_queries,)
-        What a match counts for the subsets with fewer than k records.
+        Weight of a match in subsets with fewer than k records.
     weights : ndarray of shape (2, k)
-        What it counts that a match pushes out a mismatch (row 0), or a mismatch a
-        match (row 1), with s nearer matches.
+        Weight of the event that a match displaces a mismatch (row 0), or a mismatch a
+        match (row 1), by the number of nearer matches.
 
     Returns
     -------
     values : ndarray of shape (n_queries, width)
-        For the records at these places of the ranking.
+        For the records at these positions of the ranking.
     """
-    values = np.zeros(records.shape)
-    for q in prange(lengths.size):
-        shares, events = np.empty(k + 1), np.empty((2, k))
-        label, length = query_labels[q], lengths[q]
-        before = _count_matches(records[q], labels, label, 0, length)
-        later = np.zeros(2)  # what a mismatch, a match in front pushes out
-        end, size, found = length, labels.size - length, n_matches[q] - before
-        if size > 0 and _reachable(length, k, tail):
-            if before > 0:
-                later[1] = _weighed(
-                    length - 1, before - 1, size, found, k, pmf, tail, shares, events,
-                    weights,
-                )[0]  # fmt: skip
-            if before < length:
-                later[0] = _weighed(
-                    length - 1, before, size, found, k, pmf, tail, shares, events,
-                    weights,
-                )[1]  # fmt: skip
-        while end > 0:
-            start = _group_start(tied[q], end)
-            size = end - start
-            found = _count_matches(records[q], labels, label, start, end)
-            before -= found
+    values = np.zeros(ranking.records.shape)
+    for row in prange(ranking.lengths.size):
+        q = np.int64(row)  # see `_tie_groups`
+        scratch = _scratch(subsets.k)
+        shares, events = scratch
+        later = np.zeros(2)  # what a mismatch, a match in front displaces
+        group = _last_group(ranking, votes, q)
+        if group.size > 0 and _reachable(group.start, subsets):
+            _add_displaced(group, subsets, weights, scratch, later)
+        while group.start > 0:
+            group = _previous_group(group, ranking, votes, q)
             own = later.copy()
             own[1] += unfilled[q]
             for matched in range(2):
-                if found > 0 if matched else found < size:
+                if _holds(matched, group.matches, group.size):
                     events[0] = 0.0
-                    _add_events_behind(
-                        start, before, size, found, matched, k, pmf, tail, shares,
-                        events[0],
-                    )  # fmt: skip
+                    _add_events_behind(group, matched, subsets, shares, events[0])
                     own[matched] += np.sum(events[0] * weights[1 - matched])
-            for i in range(start, end):
-                values[q, i] = own[int(labels[records[q, i]] == label)]
-            if before > 0:
-                later[1] += _weighed(
-                    start - 1, before - 1, size, found, k, pmf, tail, shares, events,
-                    weights,
-                )[0]  # fmt: skip
-            if before < start:
-                later[0] += _weighed(
-                    start - 1, before, size, found, k, pmf, tail, shares, events,
-                    weights,
-                )[1]  # fmt: skip
-            end = start
+            for i in range(group.start, group.start + group.size):
+                label = votes.labels[ranking.records[q, i]]
+                values[q, i] = own[int(label == votes.query_labels[q])]
+            _add_displaced(group, subsets, weights, scratch, later)
     return values

@@ -1,4 +1,4 @@
-"""WaKA: how far a record moves the distribution of a k-NN's loss."""
+"""WaKA: how far a record shifts the distribution of a k-NN's loss."""
 
 import warnings
 from numbers import Integral, Real
@@ -8,16 +8,17 @@ from scipy import stats
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from skpriv.neighbors import _subsets
-from skpriv.neighbors._base import KNNScorer, RankWeights, SparseRows
+from skpriv.neighbors._base import KNNScorer
+from skpriv.neighbors._loss_levels import LevelValue, SubsetLoss, levels_above
+from skpriv.neighbors._values import LinearValue, RankWeights
 from skpriv.utils._sklearn import Interval, StrOptions
 
 
 def waka_weights(n_ranks, n_neighbors, subset_probability):
-    """What ranks weigh in WaKA without a threshold.
+    """Return the weights of the ranks in WaKA without a threshold.
 
-    The record at rank j is pushed out of a random subset's k nearest by a given nearer
-    record with the negative binomial probability that it is the k-th of the others.
+    A given nearer record displaces the one at rank j from a random subset's k nearest
+    with the negative binomial probability that the latter is the k-th of the others.
 
     Parameters
     ----------
@@ -35,9 +36,9 @@ def waka_weights(n_ranks, n_neighbors, subset_probability):
 
 
 def smallest_neighborhood(n_neighbors, subset_probability, tol, n_records):
-    """Return how many of the nearest records decide all but `tol` of the subsets.
+    """Return how many of the nearest records determine all but `tol` of the subsets.
 
-    Beyond rank J nothing counts but for subsets with fewer than k of the J nearest,
+    Records beyond rank J matter only for subsets with fewer than k of the J nearest,
     which have probability P(Bin(J, q) < k).
 
     Parameters
@@ -46,7 +47,7 @@ def smallest_neighborhood(n_neighbors, subset_probability, tol, n_records):
     subset_probability : float
     tol : float
     n_records : int
-        The most that can be needed.
+        Upper limit of the result.
 
     Returns
     -------
@@ -65,40 +66,89 @@ def smallest_neighborhood(n_neighbors, subset_probability, tol, n_records):
     return min(high, n_records)
 
 
-class WaKAScorer(KNNScorer):
-    """Wasserstein k-NN attribution: how far a record moves the loss of k-NNs.
+def level_weights(variant, threshold, n_neighbors, subset_probability):
+    """Return the weights of the levels of the loss for a variant with a threshold.
 
-    Over all k-NNs that random subsets of the training records make, the loss at a row
-    has a distribution. A record's score is how far its presence moves the distribution
-    of the loss at itself: a 1-Wasserstein distance, counted exactly, without training
-    or sampling. The same distance at other rows says what a record is worth there.
+    Parameters
+    ----------
+    variant : {"removal", "addition"}
+    threshold : float
+    n_neighbors : int
+    subset_probability : float
+
+    Returns
+    -------
+    weights : ndarray of shape (2, n_neighbors)
+        See `LevelValue`.
+    """
+    above = levels_above(threshold, n_neighbors)
+    whole = np.ones(n_neighbors)
+    signed = [above, -whole] if variant == "removal" else [whole, above - 1]
+    return subset_probability / n_neighbors * np.stack(signed)
+
+
+class AdditionValue(LevelValue):
+    """Value of ``variant="addition"``.
+
+    A record always matches itself, and matches count at all levels: its own value is
+    that without a threshold.
+
+    Parameters
+    ----------
+    labels, n_neighbors, subset_probability, weights
+        As for `LevelValue`.
+    plain : LinearValue
+        The value without a threshold.
+    """
+
+    def __init__(self, labels, n_neighbors, subset_probability, weights, plain):
+        super().__init__(labels, n_neighbors, subset_probability, weights)
+        self._plain = plain
+
+    def self_values(self, rankings, y, records):
+        return self._plain.self_values(rankings, y, records)
+
+    def influence(self, rankings, y):
+        return self._plain.influence(rankings, y)
+
+
+class WaKAScorer(KNNScorer):
+    """Wasserstein k-NN attribution: how far a record shifts the loss of k-NNs.
+
+    Each random subset of the training records makes a k-NN, so that the loss at a row
+    has a distribution. A record's score is the 1-Wasserstein distance by which its
+    presence shifts the distribution of the loss at itself, computed exactly, without
+    training or sampling. The same distance at other rows is the record's contribution
+    there.
 
     The loss of a k-NN at a row is the share of its k votes that do not go to the row's
-    label; a vote that is missing, since the subset has fewer than k records, is lost.
-    Records at equal distance are exchangeable: each value is the mean over the orders
-    of the tie group.
+    label; votes that are missing because the subset has fewer than k records count as
+    loss. Records at equal distance are exchangeable: each value is the mean over the
+    orders of the tie group.
 
     Parameters
     ----------
     n_neighbors : int, default=5
         The k of the k-NNs. It may exceed the number of records.
     variant : {"waka", "removal", "addition"}, default="waka"
-        "waka" is the distance. The others are signed: a record counts for a row whose
-        label it has, and against another. "removal" counts, for it, only losses above
-        `threshold`; "addition" counts, against it, only losses below.
+        "waka" is the distance. The others are signed: positive for rows that have the
+        record's label, negative for other rows. With "removal", only losses above
+        `threshold` count for the positive values; with "addition", only losses below
+        it count for the negative ones.
     threshold : float in [0, 1], default=0.5
         The loss above which a k-NN is wrong; used by "removal" and "addition".
     subset_probability : float in (0, 1], default=0.5
-        With which probability a subset holds each record.
+        Probability that a subset holds a record.
     neighborhood : "auto", int or None, default="auto"
-        How many of the nearest records are looked at, at least `n_neighbors`. "auto":
-        so many that scores are within `tol` of exact. None: all.
+        How many of the nearest records are used, at least `n_neighbors`. "auto": as
+        many as are needed for scores within `tol` of the exact ones. None: all.
     tol : float, default=1e-12
-        See `neighborhood`.
+        Largest error of a score with ``neighborhood="auto"``.
     search : {"auto", "exact", "approximate"}, default="auto"
-        How neighbours are found: by scikit-learn, or by pynndescent. "auto" is exact
-        up to data where brute force would take minutes; `search_` says which it was.
-        Where nearly all records are ranked the search is exact in any case.
+        How neighbours are found: by scikit-learn ("exact") or by pynndescent
+        ("approximate"). "auto" is exact unless brute force would take minutes;
+        `search_` tells which one was used. If nearly all records are ranked, the
+        search is always exact.
     metric : str or callable, default="euclidean"
         Any metric of scikit-learn's neighbours, or "precomputed".
     metric_params : dict, default=None
@@ -111,15 +161,15 @@ class WaKAScorer(KNNScorer):
     Attributes
     ----------
     scores_ : ndarray of shape (n_samples,)
-        Scores of the training records, computed when first asked for; higher means
-        more exposed.
+        Scores of the training records, computed on first access; higher means more
+        exposed.
     classes_ : ndarray of shape (n_classes,)
         The labels.
     neighborhood_ : int
-        How many neighbours of a row are looked at.
+        Number of nearest records that are used.
     truncation_bound_ : float
-        How far, at most, any score or probability is from that of all records, given
-        the neighbours found. 0 if all records are looked at.
+        Bound on the error of any score or probability, given the neighbours found. 0
+        if all records are used.
     search_ : {"exact", "approximate", "precomputed"}
         How neighbours are found.
     n_features_in_ : int
@@ -134,9 +184,9 @@ class WaKAScorer(KNNScorer):
 
     Notes
     -----
-    A record only ever moves the loss one way: down where it matches the label, up
-    elsewhere. So the distance is the shift of the mean, `subset_probability` times the
-    record's Banzhaf value (at 0.5), and needs no distribution [1]_.
+    A record shifts the loss in one direction only: down if it matches the label, else
+    up. So the distance is the shift of the mean, which is `subset_probability` times
+    the record's Banzhaf value (at 0.5), and needs no distribution [1]_.
 
     References
     ----------
@@ -212,137 +262,39 @@ class WaKAScorer(KNNScorer):
             self._fitted.n_neighbors - 1, n_ranks, self._fitted.subset_probability
         )
         if self._fitted.neighborhood == "auto" and bound > self._fitted.tol:
-            wanted = self._n_ranks(self.n_samples_fit_) + self._ranks_beyond
+            needed = self._n_ranks(self.n_samples_fit_) + self._ranks_beyond
             warnings.warn(
                 f"The graph lists too few neighbours: with {n_ranks} of them scores "
                 f"are within {bound:.2g} of exact, not within "
-                f"tol={self._fitted.tol}; that takes a graph with {wanted} neighbours "
-                "in each row.",
+                f"tol={self._fitted.tol}; that requires a graph with {needed} "
+                "neighbours in each row.",
                 UserWarning,
                 stacklevel=2,
             )
         return float(bound)
 
-    def _rank_weights(self, n_ranks):
-        return waka_weights(
-            n_ranks, self._fitted.n_neighbors, self._fitted.subset_probability
-        )
+    def _subset_parameters(self):
+        return self._fitted.n_neighbors, self._fitted.subset_probability
 
-    @property
-    def _mismatch_sign(self):
-        return 1.0 if self._fitted.variant == "waka" else -1.0
-
-    def _levels_above(self, loss):
-        """Share of each step of the loss that lies above a value, by s.
-
-        With s of the k - 1 nearer votes matching, the k-th decides whether the loss is
-        at the lower or the upper end of the step from 1 - (s + 1)/k to 1 - s/k.
-        """
-        k = self._fitted.n_neighbors
-        upper = k - np.arange(k)
-        return np.clip(upper - k * np.asarray(loss)[..., None], 0.0, 1.0)
-
-    def _level_weights(self):
-        """What each step counts, for a match in front of a mismatch and the reverse."""
-        above = self._levels_above(self._fitted.threshold)
-        whole = np.ones(self._fitted.n_neighbors)
-        if self._fitted.variant == "removal":
-            weights = np.stack([above, -whole])
-        else:
-            weights = np.stack([whole, above - 1])
-        return self._fitted.subset_probability / self._fitted.n_neighbors * weights
-
-    def _unfilled(self, n_others, n_matches):
-        """Probability of subsets with fewer than k records, s of them matching."""
-        s = np.arange(self._fitted.n_neighbors)
-        pairs, inverse = np.unique(
-            np.stack([n_matches, n_others - n_matches]), axis=1, return_inverse=True
-        )
-        matches, mismatches = pairs[:, :, None]
-        q = self._fitted.subset_probability
-        events = stats.binom.pmf(s, matches, q)
-        events *= stats.binom.cdf(s[::-1], mismatches, q)
-        return events[inverse.reshape(-1)]
-
-    def _tables(self):
-        return self._fitted.n_neighbors, *_subsets.binomial_tables(
-            self.n_samples_fit_,
-            self._fitted.n_neighbors,
-            self._fitted.subset_probability,
-        )
+    def _make_value(self):
+        model = self._subset_parameters()
+        weights = waka_weights(self.n_samples_fit_ + 1, *model)
+        plain = LinearValue(self._labels, weights, mismatch_sign=1.0)
+        variant = self._fitted.variant
+        if variant == "waka":
+            return plain
+        weights = level_weights(variant, self._fitted.threshold, *model)
+        if variant == "removal":
+            return LevelValue(self._labels, *model, weights)
+        return AdditionValue(self._labels, *model, weights, plain)
 
     def _self_events(self, X, labels, records, n_ranks=None):
         """Events of `_subsets` for rows, over subsets of the other records."""
-        n_others, n_matches = self._others(labels, records)
-        match, mismatch = np.empty((2, labels.size, self._fitted.n_neighbors))
-        tables = self._tables()
-        for queries, *ranking in self._rank(X, records, n_ranks):
-            match[queries], mismatch[queries] = _subsets.subset_events(
-                *ranking, self._labels, labels[queries], n_others[queries],
-                n_matches[queries], *tables,
-            )  # fmt: skip
-        return match, mismatch, self._unfilled(n_others, n_matches)
-
-    def _self_values(self, X, labels, records):
-        if self._fitted.variant != "removal":
-            # At its own row a record matches, so that "addition" counts all.
-            return super()._self_values(X, labels, records)
-        _, mismatch, unfilled = self._self_events(X, labels, records)
-        return (mismatch + unfilled) @ self._level_weights()[0]
-
-    def _total_values(self, rankings, y):
-        if self._fitted.variant == "waka":
-            return super()._total_values(rankings, y)
-        totals = np.zeros(self.n_samples_fit_)
-        for _, (records, _, lengths), values in self._level_values(rankings, y):
-            listed = np.arange(records.shape[1]) < lengths[:, None]
-            totals += np.bincount(
-                records[listed], weights=values[listed], minlength=totals.size
-            )
-        return totals
-
-    def _value_matrix(self, rankings, y):
-        if self._fitted.variant == "waka":
-            return super()._value_matrix(rankings, y)
-        matrix = SparseRows((len(y), self.n_samples_fit_))
-        for queries, ranking, values in self._level_values(rankings, y):
-            matrix.add(queries, ranking, values)
-        return matrix.tocsr()
-
-    def _level_values(self, rankings, y):
-        """Yield rankings with the values that depend on the threshold."""
-        labels = self._encode(y)
-        n_matches = np.append(self._label_counts, 0)[labels]
-        weights = self._level_weights()
-        n_others = np.full(labels.size, self.n_samples_fit_ - 1)
-        unfilled = self._unfilled(n_others, np.maximum(n_matches - 1, 0)) @ weights[0]
-        tables = self._tables()
-        for queries, *ranking in rankings:
-            values = _subsets.record_level_values(
-                *ranking, self._labels, labels[queries], n_matches[queries],
-                unfilled[queries], *tables, weights,
-            )  # fmt: skip
-            yield queries, ranking, values
-
-    def _influence_of_ranked(self, queries, ranking):
-        if self._fitted.variant != "removal":
-            return super()._influence_of_ranked(queries, ranking)
-        labels = self._labels[queries]
-        n_others, n_matches = self._others(labels, queries)
-        weights = self._level_weights()[0]
-        unfilled = self._unfilled(n_others, n_matches) @ weights
-        fewer = np.maximum(n_others - 1, 0)
-        changes = [
-            self._unfilled(fewer, np.clip(n_matches - own, 0, fewer)) @ weights
-            for own in range(2)
-        ]
-        return _subsets.self_level_influence(
-            *ranking, self._labels, labels, n_others, n_matches,
-            np.stack(changes, axis=1) - unfilled[:, None], *self._tables(), weights,
-        )  # fmt: skip
+        loss = SubsetLoss(self._labels, *self._subset_parameters())
+        return loss.events(self._rank(X, records, n_ranks), labels, records)
 
     def loss_distribution(self, X, y=None):
-        """Distribution of the loss at rows, with and without the row's own record.
+        """Compute the distribution of the loss at rows, with and without their record.
 
         Parameters
         ----------
@@ -361,6 +313,7 @@ class WaKAScorer(KNNScorer):
         return self._loss_pmfs(*self._rows(X, y))
 
     def _loss_pmfs(self, X, labels, records, n_ranks=None):
+        """Loss distributions with and without the record, by l = 0, ..., k."""
         match, mismatch, unfilled = self._self_events(X, labels, records, n_ranks)
         with_record = np.zeros((labels.size, self._fitted.n_neighbors + 1))
         without = np.zeros_like(with_record)
@@ -384,11 +337,23 @@ class WaKAScorer(KNNScorer):
                 f"{len(loss)}."
             )
         if not ((loss >= 0) & (loss <= 1)).all():
-            raise ValueError("loss must lie between 0 and 1, in every row.")
+            raise ValueError("loss must be between 0 and 1 in every row.")
         return loss
 
+    def _validate_level(self, loss, n_rows):
+        """Return the number of votes that the loss counts."""
+        k = self._fitted.n_neighbors
+        votes = self._validate_loss(loss, n_rows) * k
+        level = np.rint(votes).astype(int)
+        if not np.allclose(level, votes, rtol=0, atol=1e-6):
+            raise ValueError(
+                f"loss must be a multiple of 1/n_neighbors = 1/{k} in every row: the "
+                "share of the audited k-NN's votes that are not for the label."
+            )
+        return level
+
     def attack_score(self, X, y, loss):
-        """Score rows by how likely they are members of an audited k-NN (t-WaKA).
+        """Score rows by how likely an audited k-NN was trained on them (t-WaKA).
 
         Parameters
         ----------
@@ -402,21 +367,21 @@ class WaKAScorer(KNNScorer):
         Returns
         -------
         scores : ndarray of shape (n_samples,)
-            Higher means more likely a member: by how much the record moves the loss's
-            distribution above the audited loss, less by how much below.
+            Shift of the loss's distribution above the audited loss, minus the shift
+            below it; higher means more likely a member.
         """
         X, labels, records = self._rows(X, y)
         loss = self._validate_loss(loss, labels.size)
         _, mismatch, unfilled = self._self_events(X, labels, records)
-        sides = 2 * self._levels_above(loss) - 1
+        sides = 2 * levels_above(loss, self._fitted.n_neighbors) - 1
         scores = ((mismatch + unfilled) * sides).sum(axis=1)
         return self._fitted.subset_probability / self._fitted.n_neighbors * scores
 
     def likelihood_ratio(self, X, y, loss):
-        """Return the exact log likelihood ratio of membership in an audited k-NN.
+        """Compute the exact log likelihood ratio of membership in an audited k-NN.
 
-        It is what shadow models estimate: the audited k-NN is taken for one of a
-        random subset of the training records.
+        It is the quantity that shadow models estimate: the audited k-NN is assumed to
+        be one of a random subset of the training records.
 
         Parameters
         ----------
@@ -430,53 +395,50 @@ class WaKAScorer(KNNScorer):
         Returns
         -------
         ratio : ndarray of shape (n_samples,)
-            Higher means more likely a member; infinite where the loss is possible one
-            way only. NaN, with a warning, where it is not possible either way, or so
-            improbable that an index or graph of neighbours cannot tell.
+            Higher means more likely a member. Infinite if the loss is possible only
+            with, or only without, the record. NaN, with a warning, if it is impossible
+            either way, or so improbable that the neighbours in an approximate index or
+            a graph do not determine it.
         """
         X, labels, records = self._rows(X, y)
-        loss = self._validate_loss(loss, labels.size)
-        k = self._fitted.n_neighbors
-        level = np.rint(loss * k).astype(int)
-        if not np.allclose(level, loss * k, rtol=0, atol=1e-6):
-            raise ValueError(
-                f"loss must be a multiple of 1/n_neighbors = 1/{k} in every row: the "
-                "share of the audited k-NN's votes not for the label."
-            )
-        here = np.arange(labels.size), level
-        inside, outside = (pmf[here] for pmf in self._loss_pmfs(X, labels, records))
-        # A ratio needs its smaller side to many digits: where what was left out of
-        # the count may matter, nothing is left out.
-        faint = np.flatnonzero(
-            np.minimum(inside, outside) < 1e9 * self.truncation_bound_
-        )
-        doubtful = np.zeros(labels.size, dtype=bool)
+        level = self._validate_level(loss, labels.size)
+        inside, outside = self._probabilities(X, labels, records, level)
+        # A ratio needs its smaller side to many digits: if the records that were left
+        # out may matter, none is left out.
+        least = np.minimum(inside, outside)
+        faint = np.flatnonzero(least < 1e9 * self.truncation_bound_)
+        unknown = np.maximum(inside, outside) == 0
         if faint.size and self.search_ == "exact":
-            here = np.arange(faint.size), level[faint]
-            inside[faint], outside[faint] = (
-                pmf[here]
-                for pmf in self._loss_pmfs(
-                    X[faint], labels[faint], records[faint], self.n_samples_fit_
-                )
+            inside[faint], outside[faint] = self._probabilities(
+                X[faint],
+                labels[faint],
+                records[faint],
+                level[faint],
+                self.n_samples_fit_,
             )
+            unknown = np.maximum(inside, outside) == 0
         else:
-            bound = self.truncation_bound_
-            doubtful[faint] = np.minimum(inside, outside)[faint] <= bound
-        doubtful |= np.maximum(inside, outside) == 0
-        if doubtful.any():
+            unknown[faint] |= least[faint] <= self.truncation_bound_
+        if unknown.any():
             warnings.warn(
-                f"In {doubtful.sum()} rows the loss is as good as impossible, and the "
+                f"In {unknown.sum()} rows the loss is as good as impossible, and the "
                 "likelihood ratio is NaN.",
                 RuntimeWarning,
                 stacklevel=2,
             )
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.log(inside) - np.log(outside)
-        ratio[doubtful] = np.nan
+        ratio[unknown] = np.nan
         return ratio
 
+    def _probabilities(self, X, labels, records, level, n_ranks=None):
+        """Probability of each row's loss, with and without its record."""
+        rows = np.arange(labels.size)
+        pmfs = self._loss_pmfs(X, labels, records, n_ranks)
+        return [pmf[rows, level] for pmf in pmfs]
+
     def attack_success(self, X, y=None):
-        """Success of the best membership attack on each row's record.
+        """Compute the success of the best membership attack on each row's record.
 
         Parameters
         ----------
@@ -488,8 +450,9 @@ class WaKAScorer(KNNScorer):
         Returns
         -------
         success : ndarray of shape (n_samples,)
-            Probability, from 0.5 to 1, that the best test of the loss tells whether
-            the record was in the subset, at even odds: higher means more exposed.
+            Probability, from 0.5 to 1, that the best test of the loss decides
+            correctly whether the record was in the subset, at even odds; higher means
+            more exposed.
         """
         with_record, without = self.loss_distribution(X, y)
         return 0.5 + np.abs(with_record - without).sum(axis=1) / 4

@@ -1,3 +1,5 @@
+"""Networks of skorch are attacked like any classifier."""
+
 import copy
 import subprocess
 import sys
@@ -13,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from skpriv import LiRAAttack
-from skpriv.attacks._fingerprint import _describe, fingerprint
+from skpriv.attacks._shadows._fingerprint import fingerprint
 
 torch = pytest.importorskip("torch")
 skorch = pytest.importorskip("skorch")
@@ -86,7 +88,7 @@ def test_weights_of_a_network_do_not_pass_from_shadow_to_shadow():
 )
 def test_parameters_of_a_network_are_told_from_one_another(before, after):
     first, same, other = (
-        fingerprint(X, Y, _network(**copy.deepcopy(parameters)))
+        fingerprint(X, Y, _network(**copy.deepcopy(parameters)))[0]
         for parameters in (before, before, after)
     )
     del first["estimator__module"], same["estimator__module"]
@@ -94,29 +96,43 @@ def test_parameters_of_a_network_are_told_from_one_another(before, after):
     assert first == same != other
 
 
-def test_a_setting_of_a_module_is_told_from_another():
-    class Scaled(torch.nn.Module):
-        def __init__(self, by):
-            super().__init__()
-            self.by = by
+class Scaled(torch.nn.Module):
+    def __init__(self, by):
+        super().__init__()
+        self.by = by
 
-    one, same, other = (_describe("module", Scaled(by)) for by in (1.0, 1.0, 2.0))
+
+def test_a_setting_of_a_module_is_told_from_another():
+    one, same, other = (
+        fingerprint(X, Y, _network().set_params(module=Scaled(by)))[0]
+        for by in (1.0, 1.0, 2.0)
+    )
     assert one == same != other
+
+
+def test_the_version_of_torch_belongs_to_the_cache_of_a_network_alone():
+    assert {"skorch", "torch"} <= set(fingerprint(X, Y, _network())[1])
+    assert "torch" not in fingerprint(X, Y, StandardScaler())[1]
 
 
 def test_a_network_is_described_alike_in_every_process():
     code = (
-        "import torch\n"
-        "from skpriv.attacks._fingerprint import _describe\n"
+        "import json, numpy as np, torch, skorch\n"
+        "from skpriv.attacks._shadows._fingerprint import fingerprint\n"
         "torch.manual_seed(0)\n"
         "net = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU())\n"
         "weight = torch.tensor([1.0, 2.0])\n"
-        "for value in (net, weight, torch.nn.CrossEntropyLoss(weight)):\n"
-        "    print(_describe('value', value))"
+        "net = skorch.NeuralNetClassifier(net, criterion__weight=weight)\n"
+        "loss = torch.nn.CrossEntropyLoss(weight)\n"
+        "X, y = np.zeros((4, 4)), np.zeros(4)\n"
+        "print(json.dumps(fingerprint(X, y, net, loss=loss)))"
     )
     described = {
         subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout
         for _ in range(2)
     }
@@ -125,7 +141,7 @@ def test_a_network_is_described_alike_in_every_process():
 
 def test_a_network_with_loaded_weights_is_no_shadow():
     network = _network().initialize()
-    with pytest.raises(ValueError, match="module is an object in use"):
+    with pytest.raises(ValueError, match="module is an object"):
         LiRAAttack(network, n_shadows=6, random_state=0).fit(X, Y)
 
 

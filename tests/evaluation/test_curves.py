@@ -154,17 +154,15 @@ def test_shadows_of_all_records_stay_in_their_folder(tmp_path):
 
 
 def test_estimator_without_scores_has_no_onion_effect():
-    with pytest.raises(
-        TypeError, match=r"attack is KernelDensity\(\), which has no sc"
-    ):
+    with pytest.raises(TypeError, match=r"got KernelDensity\(\), which has no sc"):
         onion_effect(KernelDensity(), X, Y)
 
 
 @pytest.mark.parametrize(
     ("attack", "fraction", "message"),
     [
-        (WaKAScorer(3), 0.999, "leaves 0 of 150 records; it wants to leave 2"),
-        (WaKAScorer(3), 0.994, "leaves 1 of 150 records; it wants to leave 2"),
+        (WaKAScorer(3), 0.999, "leaves 0 of 150"),
+        (WaKAScorer(3), 0.994, "leaves 1 of 150"),
         (LossAttack(DummyClassifier()), 0.98, "leaves 3 of 150 records, .* at least 4"),
         (LossAttack(DummyClassifier()), 0.7, "leaves 45 of 150 records, .* 1 class"),
     ],
@@ -172,5 +170,5 @@ def test_estimator_without_scores_has_no_onion_effect():
 def test_fraction_that_leaves_too_little_is_named(attack, fraction, message):
     # The records of the larger class are the more exposed to a guess by the shares.
     labels = np.repeat([0, 1], [45, 105])
-    with pytest.raises(ValueError, match=f"fraction is {fraction}, which {message}"):
+    with pytest.raises(ValueError, match=f"{fraction},? .*{message}"):
         onion_effect(attack, X, labels, fraction=fraction)

@@ -109,9 +109,11 @@ def test_rows_that_a_fold_leaves_out_have_no_score():
 
 def test_attacks_that_cannot_play_are_refused():
     X, y = load_iris(return_X_y=True)
-    with pytest.raises(ValueError, match="put the transformers into the attack's own"):
+    with pytest.raises(ValueError, match="Put the transformers into the estimator of"):
         membership_game(make_pipeline(StandardScaler(), LossAttack()), X, y)
-    with pytest.raises(ValueError, match="LeverageAttack, which wants to be fitted on"):
+    with pytest.raises(
+        ValueError, match="must not be a LeverageAttack, which is fitted on"
+    ):
         membership_game(LeverageAttack(), X, y)
 
 

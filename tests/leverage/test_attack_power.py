@@ -1,4 +1,4 @@
-"""Predicted attack success is that of the attack, by shadow models."""
+"""Predicted attack success equals that of attacks by shadow models."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import scale
 
 from skpriv import GLSScorer
-from skpriv.leverage._terms import attack_power
+from skpriv.leverage._scores import attack_power
 
 
 def model(**params):
@@ -45,8 +45,12 @@ def test_prediction_lies_on_what_shadow_models_measure(n_classes, C):
     logits = np.column_stack([X[:, 0], -X[:, 0], X[:, 1]])[:, :n_classes]
     y = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
     scorer = GLSScorer(model(C=C), variant="attack_power").fit(X, y)
-    terms = scorer._model.terms(X, y, np.ones(len(y)))
-    predicted = 2 * terms.shift / np.sqrt(terms.variance - terms.shift**2)
+    terms = scorer._sensitivities.terms(X, y, np.ones(len(y)))
+    predicted = (
+        2
+        * terms.confidence_shift
+        / np.sqrt(terms.confidence_variance - terms.confidence_shift**2)
+    )
     measured = shadow_gaps(X, y, model(C=C), 60, seed=1)
     # Each measured gap has a standard error of 0.18. The slope is known to a tenth.
     slope = (measured @ predicted) / (predicted @ predicted)

@@ -1,4 +1,4 @@
-"""The estimator's contract: rows, folds, wrappers, and errors that name the fault."""
+"""The contract of GLSScorer: rows, folds, Pipelines, and the errors it raises."""
 
 import pickle
 
@@ -120,8 +120,8 @@ def test_cross_fitting_scores_each_record_at_a_model_without_it(cancer, model, v
     fold = GLSScorer(model, variant=variant).fit(X[train], y[train], weights[train])
     ones = fold.score_samples(X[test], y[test])
     if variant == "attack_power":
-        weighted = fold._model.terms(X[test], y[test], weights[test])
-        ones = fold._score_terms(weighted, members=False)
+        weighted = fold._sensitivities.terms(X[test], y[test], weights[test])
+        ones = fold._scores_of(weighted, members=False)
     else:
         ones = ones * weights[test]
     assert_allclose(scorer.scores_[test], ones, rtol=1e-9)

@@ -10,7 +10,7 @@ from scipy.stats import binom, binomtest
 from sklearn.metrics import roc_auc_score
 
 from skpriv.metrics import attack_report, tpr_at_fpr
-from skpriv.metrics._intervals import (
+from skpriv.utils._intervals import (
     auc_interval,
     mean_of_two_interval,
     proportion_interval,

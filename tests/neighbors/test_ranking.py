@@ -8,26 +8,22 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances
 
-from skpriv.neighbors._search import (
-    ApproximateSearch,
-    DistanceSearch,
-    EuclideanSearch,
-    GraphSearch,
-    MetricSearch,
-    make_search,
-)
+from skpriv.neighbors._approximate import ApproximateSearch
+from skpriv.neighbors._exact import EuclideanSearch, MetricSearch
+from skpriv.neighbors._graph import DistanceSearch, GraphSearch
+from skpriv.neighbors._search import make_search
 
 
 def tie_groups(distances, exclude, n_ranks, rtol=2e-12):
     """Sets of tied records, nearest first, up to the group that holds n_ranks."""
     order = [r for r in np.argsort(distances, kind="stable") if r != exclude]
     groups = []
-    for place, r in enumerate(order):
-        close = place and distances[r] - distances[order[place - 1]] <= (
+    for position, r in enumerate(order):
+        close = position and distances[r] - distances[order[position - 1]] <= (
             rtol * distances[r]
         )
         if not close:
-            if place >= n_ranks:
+            if position >= n_ranks:
                 break
             groups.append(set())
         groups[-1].add(int(r))
@@ -36,8 +32,8 @@ def tie_groups(distances, exclude, n_ranks, rtol=2e-12):
 
 def found_groups(search, X, exclude, n_ranks):
     groups = {}
-    for queries, records, tied, lengths in search.rank(X, exclude, n_ranks):
-        for q, row, ties, length in zip(queries, records, tied, lengths, strict=True):
+    for queries, ranking in search.rank(X, exclude, n_ranks):
+        for q, row, ties, length in zip(queries, *ranking, strict=True):
             groups[int(q)] = []
             for record, join in zip(row[:length], ties[:length], strict=True):
                 if not join:
@@ -75,7 +71,7 @@ def test_euclidean_search_ranks_whole_tie_groups(seed, n, n_ranks, grid, sparse)
 
 @pytest.mark.parametrize("n_ranks", [20, 3000], ids=["nearest", "all"])
 @pytest.mark.parametrize("offset", [0.0, 100.0], ids=["centred", "off centre"])
-def test_near_ties_that_products_blur_are_ranked_right(n_ranks, offset):
+def test_near_ties_are_ranked_right_where_products_round_them_away(n_ranks, offset):
     # Pairs of records whose squared distances from the query differ by 1e-10: less
     # than the rounding of norms and products of this size.
     rng = np.random.default_rng(0)

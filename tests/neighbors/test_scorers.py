@@ -1,4 +1,4 @@
-"""What a user does with the neighbour scorers, and what may go wrong."""
+"""The neighbour scorers in use: sizes, searches, rows and labels, and bad input."""
 
 import pickle
 
@@ -20,9 +20,9 @@ from sklearn.neighbors import KNeighborsTransformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import skpriv.neighbors._search as search_module
 from skpriv import KNNLeaveOneOutScorer, KNNShapleyScorer, WaKAScorer
 from skpriv.metrics import agreement_scorer
+from skpriv.neighbors import _ranking
 
 CLOSE = {"rtol": 0, "atol": 1e-12}
 SCORERS = [WaKAScorer, KNNShapleyScorer, KNNLeaveOneOutScorer]
@@ -202,7 +202,7 @@ def test_matrix_and_graph_of_distances_may_not_be_mixed(data):
         scorer.fit(graph, y).score_samples(D)
 
 
-def test_rows_of_a_graph_that_are_shorter_than_in_fit_are_said_so(data):
+def test_rows_of_a_graph_that_are_shorter_than_in_fit_warn(data):
     X, y = data
     long, short = (
         KNeighborsTransformer(n_neighbors=n).fit(X).transform(X[:9]) for n in (70, 9)
@@ -266,13 +266,13 @@ def test_pipeline_of_approximate_graph_and_scorer(data):
     assert stats.spearmanr(pipe[-1].scores_, exact.scores_).statistic > 0.99
 
 
-def test_graph_that_is_too_short_is_said_so(data):
+def test_graph_that_is_too_short_warns_or_raises(data):
     X, y = data
     graph = KNeighborsTransformer(n_neighbors=20).fit_transform(X)
     scorer = WaKAScorer(5, metric="precomputed")
     with pytest.warns(UserWarning, match="with 19 of them .* 60 neighbours"):
         scorer.fit(graph, y)
-    assert scorer.neighborhood_ == 19  # one more may be pushed out
+    assert scorer.neighborhood_ == 19  # one more may be displaced
     assert scorer.truncation_bound_ == pytest.approx(stats.binom.cdf(4, 19, 0.5))
     exact = WaKAScorer(5).fit(X, y)
     np.testing.assert_allclose(
@@ -753,13 +753,13 @@ def test_attack_by_exact_likelihood_ratio_reaches_the_stated_success():
 def test_memory_is_bounded_by_the_chunks(data, monkeypatch):
     X, y = data
     rows = []
-    original = search_module._ranking.rank_rows
+    original = _ranking.rank_rows
 
     def spy(values, *args):
         rows.append(len(values))
         return original(values, *args)
 
-    monkeypatch.setattr(search_module._ranking, "rank_rows", spy)
+    monkeypatch.setattr(_ranking, "rank_rows", spy)
     whole = KNNShapleyScorer().fit(X, y).attribute(X, y)
     with sklearn.config_context(working_memory=0.2):
         parts = KNNShapleyScorer().fit(X, y).attribute(X, y)

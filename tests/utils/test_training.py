@@ -7,6 +7,7 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import load_iris
 from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -40,6 +41,7 @@ def net(module=None):
     [
         RandomForestClassifier(3),
         make_pipeline(StandardScaler(), BaggingClassifier(DecisionTreeClassifier())),
+        GridSearchCV(DecisionTreeClassifier(max_features=1), {"max_depth": [2, 3]}),
         net(),
     ],
     ids=lambda e: type(e).__name__,

@@ -1,0 +1,1 @@
+"""Shadow models: how they are drawn, trained, queried, stored and compared."""
