@@ -61,10 +61,16 @@ def read_delimited(data, sep=None, encoding=None):
         sep = line[1] if line else _find_separator(text[:_SAMPLE])
     # After every separator, or it belongs to the values.
     spaced = text.count(sep, start) == text.count(f"{sep} ", start) > 0
+    names = next(csv.reader([text[start:].splitlines()[0]], delimiter=sep), [])
+    is_simple = '"' not in text and not (line or spaced) and len(names) > 1
     del text
-    lines = io.TextIOWrapper(io.BytesIO(data), encoding, newline="")
-    lines.read(start)
-    table = _read_rows(lines, sep, spaced, 1 if line else 0)
+    table = None
+    if is_simple and encoding.startswith("utf-8"):
+        table = _read_simple_rows(data, sep, names)
+    if table is None:
+        lines = io.TextIOWrapper(io.BytesIO(data), encoding, newline="")
+        lines.read(start)
+        table = _read_rows(lines, sep, spaced, 1 if line else 0)
     return table, sep, notes + list(_notes_of_names(table.columns))
 
 
@@ -108,6 +114,25 @@ def _find_separator(sample):
         return dialect.delimiter
     first = sample.split(maxsplit=0)[0].splitlines()[0]
     return max(_SEPARATORS, key=first.count)
+
+
+def _read_simple_rows(data, sep, names):
+    """Read rows without quotation marks, fast; None if some row needs a closer look."""
+    pyarrow = import_optional("pyarrow", extra="report")
+    reader = import_optional("pyarrow.csv", extra="report")
+    names = name_columns(names)
+    try:
+        return reader.read_csv(
+            pyarrow.BufferReader(data),
+            reader.ReadOptions(column_names=names, skip_rows=1, block_size=len(data)),
+            reader.ParseOptions(delimiter=sep, quote_char=False),
+            reader.ConvertOptions(
+                column_types=dict.fromkeys(names, pyarrow.large_string()),
+                strings_can_be_null=False,
+            ),
+        ).to_pandas()
+    except (pyarrow.ArrowInvalid, OverflowError):
+        return None
 
 
 def _read_rows(lines, sep, spaced, n_before):

@@ -17,7 +17,8 @@ _MINUS = str.maketrans("\N{MINUS SIGN}", "-")
 # Apostrophes, and the spaces: ordinary, no-break, thin and narrow no-break.
 _GROUPING = "'\u2019\\ \u00a0\u2009\u202f"
 _LEADING_ZERO = r"^\s*[+-]?0[0-9]+\s*$"
-_MAYBE_GROUPED = r"^[+-]?([0-9]{1,3}|[1-9][0-9]{0,2}(\.[0-9]{3})+)$"
+_MAYBE_GROUPED = r"^[+-]?([0-9]+|[1-9][0-9]{0,2}(MARK[0-9]{3})+)$"
+_DECIMAL_COMMAS = "^[+-]?[0-9]*,?[0-9]*$"
 _LARGEST_EXACT = 2**53
 # Of longer columns, so many different values are tried first.
 _SAMPLE = 500
@@ -86,7 +87,6 @@ def read_plain_numbers(texts):
         may be codes (leading zeros, more digits than a float has) or grouped by dots.
     """
     pyarrow = import_optional("pyarrow", extra="report")
-    compute = import_optional("pyarrow.compute", extra="report")
     array = pyarrow.array(texts, type=pyarrow.large_string(), from_pandas=True)
     numbers = _cast(array, pyarrow.float64())
     if numbers is None or np.isnan(numbers).any() or may_be_codes(texts, numbers):
@@ -95,7 +95,7 @@ def read_plain_numbers(texts):
         integers = _cast(array, whole)
         if integers is not None:
             return Numbers(integers)
-    if compute.all(compute.match_substring_regex(array, _MAYBE_GROUPED)).as_py():
+    if _all_match(array, _MAYBE_GROUPED.replace("MARK", "[.]")):
         return None
     return Numbers(numbers, decimal=".")
 
@@ -113,6 +113,9 @@ def read_numbers(texts, prefer="."):
     -------
     numbers : Numbers
     """
+    commas = _read_decimal_commas(texts)
+    if commas is not None:
+        return Numbers(commas, decimal=",")
     other = "," if prefer == "." else "."
     sample = texts[:_SAMPLE]
     in_sample = {mark: _read_in(sample, mark).known for mark in _NOTATIONS}
@@ -144,15 +147,38 @@ def may_be_codes(texts, numbers):
     answer : bool
     """
     pyarrow = import_optional("pyarrow", extra="report")
-    compute = import_optional("pyarrow.compute", extra="report")
     array = pyarrow.array(texts, type=pyarrow.large_string(), from_pandas=True)
-    # Several times as fast as the regular expressions of pandas.
-    if compute.any(compute.match_substring_regex(array, _LEADING_ZERO)).as_py():
+    if _any_match(array, _LEADING_ZERO):
         return True
     known = numbers[~np.isnan(numbers)]
     if not np.any(np.abs(known) >= _LARGEST_EXACT):
         return False
     return len(np.unique(known)) < texts.nunique()
+
+
+def _read_decimal_commas(texts):
+    """Numbers with nothing but a decimal comma, many at once; None if some are not."""
+    pyarrow = import_optional("pyarrow", extra="report")
+    compute = import_optional("pyarrow.compute", extra="report")
+    array = pyarrow.array(texts, type=pyarrow.large_string(), from_pandas=True)
+    if not _all_match(array, _DECIMAL_COMMAS):
+        return None
+    if _all_match(array, _MAYBE_GROUPED.replace("MARK", ",")):
+        return None
+    return _cast(compute.replace_substring(array, ",", "."), pyarrow.float64())
+
+
+# Several times as fast as the regular expressions of pandas.
+
+
+def _all_match(array, pattern):
+    compute = import_optional("pyarrow.compute", extra="report")
+    return compute.all(compute.match_substring_regex(array, pattern)).as_py()
+
+
+def _any_match(array, pattern):
+    compute = import_optional("pyarrow.compute", extra="report")
+    return compute.any(compute.match_substring_regex(array, pattern)).as_py()
 
 
 def _cast(array, dtype):
