@@ -117,7 +117,10 @@ class _Hints:
     def decimal_for(self, texts):
         if self.decimal is not None:
             return self.decimal
-        return self.prefer if any(self.prefer in text for text in texts) else "."
+        if self.prefer == "." or any("," in text for text in texts):
+            return self.prefer
+        # Fixed decimals would show in whole numbers too: 5.900 beside 100 is 5900.
+        return "," if any(text.strip().isdigit() for text in texts) else "."
 
 
 @dataclass(frozen=True)
@@ -141,6 +144,8 @@ def _read(column, role, hints):
         return _read_typed(column, role, hints)
     texts = column.astype("str")
     texts = texts.mask(texts.isin(hints.missing | {""}))
+    if role == "label":
+        texts = texts.mask(texts.str.isspace())
     if role == "text" or texts.isna().all():
         return _Cleaned(texts)
     plain = read_plain_numbers(texts.dropna())

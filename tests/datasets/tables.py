@@ -320,6 +320,11 @@ CASES = {
     "three decimals": Case(
         "a,b\n1.234,x\n12.345,y\n", {"a": [1.234, 12.345], "b": ["x", "y"]}
     ),
+    "whole numbers beside points and three digits": Case(
+        "a;b\n100;x\n5.900;y\n",
+        {"a": [100, 5900], "b": ["x", "y"]},
+        notes={"a": "decimals or thousands"},
+    ),
     "three decimals or thousands": Case(
         "a;b\n1.234;x\n12.345;y\n",
         {"a": [1.234, 12.345], "b": ["x", "y"]},
@@ -351,6 +356,16 @@ CASES = {
         "t,b\n31.12.15,x\n01.02.16,y\n",
         {"t": date("2015-12-31", "2016-02-01"), "b": ["x", "y"]},
         notes={"t": "day.month.year"},
+    ),
+    "hours": Case(
+        "t,b\n23:59,x\n00:30,y\n",
+        {"t": date("1900-01-01 23:59", "1900-01-01 00:30"), "b": ["x", "y"]},
+        notes={"t": "hour:minute"},
+    ),
+    "months": Case(
+        "t,b\nDec-2015,x\nFeb-2016,y\n",
+        {"t": date("2015-12-01", "2016-02-01"), "b": ["x", "y"]},
+        notes={"t": "month-year"},
     ),
     "names of months": Case(
         "t,b\n31 Dec 2015,x\n1 Feb 2016,y\n",
@@ -391,6 +406,9 @@ CASES = {
         {"a": [1, 3], "y": [0.5, 1.5]},
         options={"label": "y"},
         notes={"y": "for decimals"},
+    ),
+    "blank label": Case(
+        "a,y\n1,x\n3, \n", {"a": [1, 3], "y": ["x", None]}, options={"label": "y"}
     ),
     "truth values": Case("a,b\n1,True\n3,False\n", {"a": [1, 3], "b": [True, False]}),
 }
