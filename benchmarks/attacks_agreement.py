@@ -54,7 +54,7 @@ def cheap_scores(name, model, X, y):
     scores = {"loss": -LossAttack(model).fit(X, y).scores_}
     if name == "logistic":
         scores["GLS"] = GLSScorer(model).fit(X, y).scores_
-        power = GLSScorer(model, score="attack_power").fit(X, y)
+        power = GLSScorer(model, variant="attack_power").fit(X, y)
         scores["attack power"] = power.scores_
         return scores
     k = model.n_neighbors

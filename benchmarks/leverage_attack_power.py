@@ -4,7 +4,7 @@
 
 Trains 128 shadow models on balanced halves, measures the success of LiRA against each
 record with each pair of complementary shadows left out, and compares it with what
-`GLSScorer(score="attack_power")` predicts from one fit. FOLDER holds adult.csv.gz.
+`GLSScorer(variant="attack_power")` predicts from one fit. FOLDER holds adult.csv.gz.
 """
 
 import argparse
@@ -84,7 +84,7 @@ def main():
     rng = np.random.default_rng(options.seed)
     signals, inside = shadow_signals(model, X, y, options.shadows, rng)
     measured = attack_success(signals, inside)
-    predicted = GLSScorer(model, score="attack_power").fit(X, y).scores_
+    predicted = GLSScorer(model, variant="attack_power").fit(X, y).scores_
     leverage = GLSScorer(model).fit(X, y).scores_
     rank = {
         name: float(spearmanr(scores, measured).statistic)

@@ -118,7 +118,7 @@ def measure(arguments, wrong):
     ):
         options = {
             "layers": LAYERS[layers],
-            "score": score,
+            "variant": score,
             "solver": arguments.solver,
             "n_sketches": arguments.sketches,
             "tol": arguments.tol,

@@ -40,17 +40,18 @@ from sklearn.utils import gen_batches
 from torch.func import functional_call, jvp, vjp, vmap
 
 from skpriv import GLSScorer
-from skpriv.leverage._network._blocks import rows
-from skpriv.leverage._network._curvature import GaussNewton
-from skpriv.leverage._network._jacobians import Jacobians
-from skpriv.leverage._network._layers import select_parameters
-from skpriv.leverage._network._reading import read_network
-from skpriv.leverage._network._routes import (
-    ConjugateGradientsRoute,
-    Systems,
+from skpriv.leverage.network._blocks import rows
+from skpriv.leverage.network._cg import conjugate_gradients, nystrom
+from skpriv.leverage.network._curvature import CodedRecords, GaussNewton
+from skpriv.leverage.network._jacobians import Jacobians
+from skpriv.leverage.network._layers import select_parameters
+from skpriv.leverage.network._skorch import SkorchReader
+from skpriv.leverage.network._solvers import (
+    ConjugateGradientsSolver,
+    DampedSystems,
+    RecordBatch,
     precondition,
 )
-from skpriv.leverage._network._solvers import conjugate_gradients, nystrom
 
 DAMPING = 5e-4
 TOL = 1e-4
@@ -70,15 +71,16 @@ class Problem:
     def __init__(self, options, module=convolutional):
         self.X, self.y = load_digits(options.data, options.rows)
         self.net = trained(self.X, self.y, module=module)
-        self.network = read_network(self.net, len(self.X))
+        self.network = SkorchReader(self.net).network(len(self.X))
         inner = self.network.module
         names = select_parameters(inner, "all", self.network.trainable)
         example = self.network.inputs(self.X[:3])
         self.jacobians = Jacobians(inner, names, self.network.loss.logits, example)
-        codes = self.network.codes(self.y)
+        codes = self.network.tensor(self.y)
         weights = self.network.loss.weights(codes)
+        records = CodedRecords(self.X, codes, weights)
         self.curvature = GaussNewton(
-            self.network, self.jacobians, self.X, codes, weights, batch_size=250
+            self.network, self.jacobians, records, batch_size=250
         )
         self.size = self.jacobians.size
         self.damping = torch.full((self.size,), DAMPING * len(self.X)).double()
@@ -128,12 +130,14 @@ def one_by_one(problem):
         n_columns,
         np.random.default_rng(0),
     )
-    systems = Systems(problem.curvature, problem.damping, made, TOL, 1000)
-    route = ConjugateGradientsRoute(problem.curvature, systems, None)
+    systems = DampedSystems(problem.curvature, problem.damping, made, TOL, 1000)
+    solver = ConjugateGradientsSolver(problem.curvature, systems, None)
     records = problem.some_records(RECORDS)
     logits, blocks = problem.blocks(records)
-    answers, each = timed(route.answer, blocks, loss, logits, None, None)
-    on_prediction, _ = loss.traces(logits, answers.K)
+    basis = loss.basis(logits.shape[1]).to(logits)
+    batch = RecordBatch(blocks, basis, None, None)
+    found, each = timed(solver.evaluate, batch)
+    on_prediction, _ = loss.traces(logits, found.K)
     return once, each / RECORDS, records, on_prediction
 
 

@@ -1,6 +1,7 @@
 """Configuration of the documentation, for Sphinx."""
 
 import skpriv
+from skpriv.leverage.linear import LINEAR_MODELS
 
 project = "skpriv"
 author = "The skpriv developers"
@@ -14,7 +15,8 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
 ]
-myst_enable_extensions = ["dollarmath", "deflist"]
+myst_enable_extensions = ["dollarmath", "deflist", "substitution"]
+myst_substitutions = {"linear_models": ", ".join(f"`{name}`" for name in LINEAR_MODELS)}
 myst_heading_anchors = 3
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]

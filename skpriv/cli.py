@@ -6,18 +6,20 @@ import re
 import sys
 
 import skpriv
+from skpriv.report import KINDS, choose_kind
 from skpriv.utils._text import printable
-
-MODELS = ("logistic", "ridge", "knn")
 
 _N_SHADOWS = 64
 
 _FAULT = 2
 _INTERRUPTED = 130
 
+_CLOSED = "standard output is closed"
+_CUT = "cut the label into ranges first, for example with pandas.cut"
+
 _AUDIT = """\
-Score every record of a table by how much a model of its label exposes it, and print
-the most exposed ones. Higher is more exposed, in every score.
+Fit a model on a table, score how much the model exposes each record, and print the
+most exposed records. Higher is more exposed, in every score.
 """
 
 _AUDIT_EXAMPLES = """\
@@ -28,13 +30,13 @@ examples:
   skpriv audit people.csv --label income --attack --shadows 128
   skpriv audit people.parquet --label income --drop name --scores scores.csv
 
-The exit code is 0 when the audit is done, 2 when it cannot be done (one line says why,
-and no file is written), and 130 when it is interrupted.
+The exit code is 0 if the audit succeeds, 2 if it fails (one line says why, and no file
+is written), and 130 if it is interrupted.
 """
 
 
 class _Fault(Exception):
-    """The command cannot do what it is asked; the message says why."""
+    """The command cannot do what it is asked to do; the message says why."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -49,12 +51,12 @@ def main(argv=None):
     Parameters
     ----------
     argv : sequence of str, default=None
-        The arguments; None: those of the process.
+        The arguments. None: those of the process.
 
     Returns
     -------
     code : int
-        The exit code: 0, 2 for a fault, 130 for an interruption.
+        The exit code: 0, 2 after an error, 130 after an interruption.
     """
     try:
         options, unknown = _make_parser().parse_known_args(argv)
@@ -80,7 +82,7 @@ def _make_parser():
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     audit = commands.add_parser(
         "audit",
-        help="score the records of a table by their exposure",
+        help="score how much a model exposes each record of a table",
         description=_AUDIT,
         epilog=_AUDIT_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -96,30 +98,28 @@ def _add_audit_options(audit):
         "file",
         nargs="?",
         metavar="FILE",
-        help="the table: .csv, .csv.gz or .parquet, one record a row (default: the "
-        "breast cancer data that scikit-learn bundles)",
+        help="the table: .csv, .csv.gz or .parquet, with one row per record (default: "
+        "the breast cancer data that comes with scikit-learn)",
     )
     audit.add_argument(
         "--label",
         metavar="COL",
-        help="the column that the model predicts: classes, or a quantity (needed with "
-        "FILE)",
+        help="the column that the model predicts: classes, or a quantity (required "
+        "with FILE)",
     )
     audit.add_argument(
         "--drop",
         metavar="COL",
         action="append",
         default=[],
-        help="a column to leave out; may be given several times",
+        help="a column to leave out; can be given several times",
     )
     audit.add_argument(
         "--model",
-        choices=MODELS,
-        help="the model to audit. logistic: logistic regression, the default for "
-        "classes, with the leverage of every record and the predicted success of an "
-        "attack on it. ridge: ridge regression, the default for a quantity, or ridge "
-        "classifier, with the leverage. Both come with the scores of knn: k-nearest "
-        "neighbours, of classes",
+        choices=list(dict.fromkeys(kind.name for kind in KINDS)),
+        help="the model to audit. For classes: "
+        f"{_list_models('classification')}. For a quantity: "
+        f"{_list_models('regression')}",
     )
     audit.add_argument(
         "-k",
@@ -127,21 +127,22 @@ def _add_audit_options(audit):
         metavar="K",
         type=_whole_number,
         default=5,
-        help="how many nearest neighbours vote, in the scores that are about "
-        "neighbours (default: %(default)s)",
+        help="the number of nearest neighbours, for a k-nearest-neighbour model and "
+        "for the scores that are about one (default: %(default)s)",
     )
     audit.add_argument(
         "--attack",
         action="store_true",
-        help="attack the model, logistic or knn, with the likelihood ratio attack "
-        "(LiRA): train shadow models on halves of the records, and report how often "
-        "the attack is right about each record, and how well the scores foretell it",
+        help="run the likelihood ratio attack (LiRA) on the model "
+        f"({' or '.join(_attackable_models('classification'))}): train shadow models "
+        "on halves of the records, and report how often the attack is right about "
+        "each record, and how well the scores predict that",
     )
     audit.add_argument(
         "--shadows",
         metavar="N",
         type=_number_of_shadows,
-        help="how many shadow models the attack trains; an even number from 6 "
+        help="how many shadow models the attack trains; an even number, at least 6 "
         f"(default: {_N_SHADOWS})",
     )
     audit.add_argument(
@@ -154,13 +155,27 @@ def _add_audit_options(audit):
     audit.add_argument(
         "--scores",
         metavar="FILE",
-        help="write every record's scores to this CSV file, in the order of the table",
+        help="write the scores of every record to this CSV file, in the order of the "
+        "table",
     )
     audit.add_argument(
         "--json",
         metavar="FILE",
         help="write the report to this JSON file",
     )
+
+
+def _list_models(task):
+    default = choose_kind(None, task)
+    return ", ".join(
+        f"{kind.name} ({kind.title}{'; the default' if kind is default else ''})"
+        for kind in KINDS
+        if kind.task == task
+    )
+
+
+def _attackable_models(task):
+    return [kind.name for kind in KINDS if kind.task == task and kind.attackable]
 
 
 def _whole_number(text):
@@ -198,14 +213,19 @@ def _audit_table(options):
 
     inputs = [options.file] if options.file else []
     if options.shadows is not None and not options.attack:
-        raise _Fault(f"{options.prog}: error: --shadows is for --attack")
+        raise _Fault(f"{options.prog}: error: --shadows can only be used with --attack")
     outputs = [path for path in (options.scores, options.json) if path is not None]
+    if sys.stdout is None and not outputs:
+        raise _Fault(f"{options.prog}: error: {_CLOSED}, and no file is to be written")
     with report.OutputFiles(outputs, inputs) as files:
-        encoded, source = _load(options)
-        model = _choose_model(options.model, encoded)
-        shadows = _choose_shadows(options, model, encoded)
-        audit = report.fit_audit(model, encoded, options.neighbors, shadows)
-        summary = report.summarise(audit, encoded, source=source, n_top=options.top)
+        table, source = _load(options)
+        audit = report.audit_table(
+            _choose_kind(options, table),
+            table,
+            n_neighbors=options.neighbors,
+            n_shadows=(options.shadows or _N_SHADOWS) if options.attack else None,
+        )
+        summary = report.summarise(audit, table, source=source, n_top=options.top)
         if options.scores is not None:
             files.write(options.scores, report.to_scores_csv(summary))
         if options.json is not None:
@@ -223,7 +243,7 @@ def _load(options):
             columns = ", ".join(map(repr, table.columns[:8]))
             more = ", ..." if table.shape[1] > 8 else ""
             raise datasets.TableError(
-                f"--label is needed: name the column to predict, of {columns}{more}"
+                f"--label must name the column to predict, one of {columns}{more}"
             )
     else:
         table = datasets.load_default_table()
@@ -232,44 +252,35 @@ def _load(options):
     return datasets.encode_table(table, label, options.drop), source
 
 
-def _choose_model(name, encoded):
-    from skpriv import datasets, report
+def _choose_kind(options, table):
+    from skpriv.datasets import TableError
 
-    model = report.choose_model(name, encoded.task)
-    if model is None:
-        fitting = [n for n in MODELS if report.choose_model(n, encoded.task)]
-        raise datasets.TableError(
-            f"label column {encoded.label!r} is a quantity, and --model {name} needs "
-            f"classes; take --model {' or '.join(fitting)}, or cut the label into "
-            "ranges first, for example with pandas.cut"
+    kind = choose_kind(options.model, table.task)
+    if kind is None:
+        fitting = (kind.name for kind in KINDS if kind.task == table.task)
+        raise TableError(
+            f"the label column {table.label!r} is a quantity, and --model "
+            f"{options.model} needs classes; use --model {' or '.join(fitting)}, or "
+            f"{_CUT}"
         )
-    return model
-
-
-def _choose_shadows(options, model, encoded):
-    from skpriv import datasets, report
-
-    if not options.attack:
-        return None
-    if model.make_attack is None:
-        attacked = [
-            name
-            for name in MODELS
-            if getattr(report.choose_model(name, encoded.task), "make_attack", None)
-        ]
-        if not attacked:
-            raise datasets.TableError(
-                f"label column {encoded.label!r} is a quantity, and --attack needs "
-                "classes; cut the label into ranges first, for example with pandas.cut"
-            )
-        raise datasets.TableError(
-            f"--attack cannot attack a {model.title}; take --model "
-            f"{' or '.join(attacked)}"
+    if not options.attack or kind.attackable:
+        return kind
+    attackable = _attackable_models(table.task)
+    if not attackable:
+        raise TableError(
+            f"the label column {table.label!r} is a quantity, and --attack needs "
+            f"classes; {_CUT}"
         )
-    return _N_SHADOWS if options.shadows is None else options.shadows
+    raise TableError(
+        f"--attack cannot be used with --model {kind.name}; use --model "
+        f"{' or '.join(attackable)}"
+    )
 
 
 def _print(text, prog):
+    if sys.stdout is None:
+        print(f"{prog}: the report is not printed: {_CLOSED}", file=sys.stderr)
+        return
     encoding = sys.stdout.encoding or "utf-8"
     text = text.encode(encoding, "replace").decode(encoding)
     try:

@@ -4,12 +4,15 @@ import numba
 import pytest
 import torch
 from joblib.externals.loky import get_reusable_executor
+from threadpoolctl import threadpool_limits
 
 
 @pytest.fixture(autouse=True, scope="session")
 def _one_thread_each():
-    # Tests run in several processes, whose small problems gain nothing by threads.
+    # Tests run in several processes, and their small problems gain nothing by threads.
+    # numba comes first: in this thread, its start sets OpenMP to all cores.
     numba.set_num_threads(1)
+    threadpool_limits(1)
     torch.set_num_threads(1)
 
 

@@ -1,6 +1,7 @@
 """Estimators, in several settings each, for the tests that all must pass."""
 
 import numpy as np
+from networks import LazyPerceptron, make_net
 from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import (
@@ -19,7 +20,6 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from skorch import NeuralNetClassifier, NeuralNetRegressor
-from torch.nn import CrossEntropyLoss, LazyLinear, Module, MSELoss
 
 from skpriv import (
     GLSScorer,
@@ -34,27 +34,10 @@ from skpriv import (
 )
 
 
-class SmallModule(Module):
-    """A network for any number of features, and of classes that the checks have."""
-
-    def __init__(self, n_outputs):
-        super().__init__()
-        self.hidden = LazyLinear(3)
-        self.out = LazyLinear(n_outputs)
-
-    def forward(self, x):
-        return self.out(self.hidden(x).tanh())
-
-
-def network(kind=NeuralNetClassifier, criterion=CrossEntropyLoss, n_outputs=12):
-    return kind(
-        SmallModule,
-        module__n_outputs=n_outputs,
-        criterion=criterion,
-        max_epochs=2,
-        train_split=None,
-        verbose=0,
-    )
+def small_net(kind=NeuralNetClassifier, n_outputs=12):
+    """Make a net with as many outputs as the checks have classes."""
+    sizes = {"module__n_outputs": n_outputs, "module__n_hidden": 3}
+    return make_net(LazyPerceptron, kind, max_epochs=2, lr=0.01, **sizes)
 
 
 INSTANCES = [
@@ -71,7 +54,7 @@ INSTANCES = [
     KNNLeaveOneOutScorer(),
     KNNLeaveOneOutScorer(n_neighbors=100, metric="chebyshev"),
     KNNLeaveOneOutScorer(n_neighbors=1, metric="precomputed"),
-    LiRAAttack(),
+    LiRAAttack(n_shadows=8),
     LiRAAttack(RandomForestClassifier(2, max_depth=2), n_shadows=6, variance="record"),
     LiRAAttack(KNeighborsClassifier(1), n_shadows=6, mode="offline", signal="hinge"),
     LiRAAttack(
@@ -101,10 +84,10 @@ INSTANCES = [
     LeverageAttack(),
     LeverageAttack(fit_intercept=False),
     GLSScorer(),
-    GLSScorer(Ridge(), score="self_influence"),
+    GLSScorer(Ridge(), variant="self_influence"),
     GLSScorer(Ridge(), cv=3),
     GLSScorer(LinearRegression(), space="logit"),
-    GLSScorer(LogisticRegression(), score="attack_power", cv=2),
+    GLSScorer(LogisticRegression(), variant="attack_power", cv=2),
     GLSScorer(LogisticRegression(C=np.inf, max_iter=1000)),
     GLSScorer(
         LogisticRegression(
@@ -118,21 +101,25 @@ INSTANCES = [
     GLSScorer(TweedieRegressor(power=0)),
     GLSScorer(SGDClassifier(loss="log_loss", random_state=0)),
     GLSScorer(make_pipeline(StandardScaler(), PCA(1), LogisticRegression(tol=1e-6))),
-    GLSScorer(network(), random_state=0),
-    GLSScorer(network(), score="self_influence", layers=2, cv=2, random_state=0),
+    GLSScorer(small_net(), random_state=0),
+    GLSScorer(small_net(), variant="self_influence", layers=2, cv=2, random_state=0),
     GLSScorer(
-        network(NeuralNetRegressor, MSELoss, 1),
+        small_net(NeuralNetRegressor, 1),
         layers="all",
         solver="cg",
         random_state=0,
     ),
     GLSScorer(
-        make_pipeline(StandardScaler(), network()),
+        make_pipeline(StandardScaler(), small_net()),
         solver="sketch",
         n_sketches=8,
-        score="attack_power",
+        variant="attack_power",
         random_state=0,
     ),
-    GLSScorer(MLPClassifier(max_iter=3), layers=2, random_state=0),
-    GLSScorer(MLPRegressor(max_iter=3), layers="all", random_state=0),
+    GLSScorer(
+        MLPClassifier(hidden_layer_sizes=3, max_iter=3), layers=2, random_state=0
+    ),
+    GLSScorer(
+        MLPRegressor(hidden_layer_sizes=3, max_iter=3), layers="all", random_state=0
+    ),
 ]

@@ -1,3 +1,5 @@
+"""The command skpriv."""
+
 import csv
 import dataclasses
 import json
@@ -13,6 +15,7 @@ from sklearn.linear_model import LogisticRegression
 
 import skpriv
 from skpriv import cli, datasets, report
+from skpriv.report import _kinds
 
 
 @pytest.fixture
@@ -59,7 +62,7 @@ def test_audit_of_the_bundled_data_prints_a_report(capsys):
     out, err = capsys.readouterr()
     assert err == ""
     assert "569 records" in out
-    for scorer in report.choose_model(None, "classification").scorers.values():
+    for scorer in report.choose_kind(None, "classification").scorers.values():
         assert f"  {scorer.title}: " in out
     assert "Higher is more exposed" in out
 
@@ -188,10 +191,6 @@ def test_default_model_of_a_quantity_is_ridge_regression(capsys, tmp_path):
     assert 0.9 < found["model"]["r2"] < 1
 
 
-def test_models_of_the_command_are_those_of_the_report():
-    assert tuple(report.MODELS) == cli.MODELS
-
-
 def test_parquet_and_csv_give_the_same_scores(people, tmp_path):
     parquet = tmp_path / "people.parquet"
     pd.read_csv(people).to_parquet(parquet)
@@ -213,7 +212,7 @@ def test_order_of_rows_does_not_matter(people, tmp_path):
         rows.drop(columns="id").to_csv(path, index=False)
         cli.main(["audit", str(path), "--label", "income", "--scores", str(out)])
         found.append(pd.read_csv(out))
-    scores = list(report.choose_model(None, "classification").scorers)
+    scores = list(report.choose_kind(None, "classification").scorers)
     np.testing.assert_allclose(
         found[1][scores],
         found[0][scores].iloc[order],
@@ -222,7 +221,7 @@ def test_order_of_rows_does_not_matter(people, tmp_path):
     )
 
 
-@pytest.mark.parametrize("model", cli.MODELS)
+@pytest.mark.parametrize("model", ["logistic", "ridge", "knn"])
 @pytest.mark.parametrize(
     "content",
     [
@@ -256,12 +255,12 @@ def test_few_records_with_a_quantity_are_an_audit(tmp_path, capsys):
 def test_scores_that_cannot_be_trusted_are_said_to_be_missing(
     capsys, tmp_path, monkeypatch
 ):
-    def make(n_features, n_classes):
+    def make():
         return LogisticRegression(C=1e9, max_iter=1)
 
-    model = report.choose_model("logistic", "classification")
-    hasty = dataclasses.replace(model, make=make)
-    monkeypatch.setitem(report.MODELS["logistic"], "classification", hasty)
+    kind = report.choose_kind("logistic", "classification")
+    hasty = dataclasses.replace(kind, make=make, needs=())
+    monkeypatch.setattr(_kinds, "KINDS", (hasty,))
     scores, summary = tmp_path / "scores.csv", tmp_path / "report.json"
     outputs = ["--scores", str(scores), "--json", str(summary)]
     assert cli.main(["audit", *outputs]) == 0
@@ -270,7 +269,7 @@ def test_scores_that_cannot_be_trusted_are_said_to_be_missing(
     found = json.loads(read(summary))
     missing = found["scores"]["leverage"]["missing"]
     assert missing == found["model"]["not_converged"] > 0
-    assert f"It has not converged for {missing:,} records." in " ".join(out.split())
+    assert f"For {missing:,} records it has not converged." in " ".join(out.split())
     assert sum(row["leverage"] == "" for row in read_csv(scores)) == missing
 
 
@@ -299,15 +298,15 @@ def test_more_neighbours_than_records_is_an_audit(people, capsys):
         ),
         (
             ["audit", "--label", "mean area", "--model", "logistic"],
-            "take --model ridge",
+            "use --model ridge",
         ),
-        (["audit", "--attack", "--model", "ridge"], "take --model logistic or knn"),
+        (["audit", "--attack", "--model", "ridge"], "use --model logistic or knn"),
         (["audit", "--attack", "--label", "mean area"], "--attack needs classes"),
-        (["audit", "--shadows", "8"], "--shadows is for --attack"),
+        (["audit", "--shadows", "8"], "--shadows can only be used with --attack"),
         (["audit", "--attack", "--shadows", "7"], "'7' is not an even number from 6"),
         (["audit", "--attack", "--shadows", "4"], "'4' is not an even number from 6"),
         (["audit", "--attack", "--shadows", "x"], "'x' is not a whole number"),
-        (["audit", "--attack", "--model", "knn", "-k", "285"], "takes 570"),
+        (["audit", "--attack", "--model", "knn", "-k", "285"], "at least 570"),
         (["audit", "missing.csv", "--label", "y"], "missing.csv: cannot be read: No"),
         (["audit", "people.xlsx", "--label", "y"], "must end in one of .csv"),
         (["audit", "--json", "no/such/folder.json"], "there is no folder 'no/such'"),
@@ -360,7 +359,7 @@ def test_fault_in_a_file_is_one_line_and_writes_nothing(
 
 def test_a_file_needs_its_label_named(people, capsys):
     code = cli.main(["audit", str(people)])
-    assert_one_line_fault(capsys, "--label is needed: name the column", code)
+    assert_one_line_fault(capsys, "--label must name the column", code)
 
 
 def test_a_folder_is_no_file(tmp_path, capsys):
@@ -426,12 +425,12 @@ def test_disk_that_fills_is_one_line_and_leaves_old_files(
 def test_lack_of_memory_or_of_a_package_is_one_line(
     error, fault, people, capsys, monkeypatch
 ):
-    def fail(model, n_neighbors, n_records):
+    def fail():
         raise error
 
-    failing = report.AuditScorer("WaKA", "nothing", fail)
-    model = report.choose_model(None, "classification")
-    monkeypatch.setitem(model.scorers, "waka", failing)
+    failing = report.AuditScorer("WaKA", "nothing", fail, needs=())
+    kind = report.choose_kind(None, "classification")
+    monkeypatch.setitem(kind.scorers, "waka", failing)
     code = cli.main(["audit", str(people), "--label", "income"])
     assert_one_line_fault(capsys, fault, code)
 
@@ -506,17 +505,29 @@ def test_module_is_the_command_and_faults_set_the_exit_code():
     assert done.stderr.count("\n") == 1
 
 
+# A process that is started while SIGINT is ignored, as by nohup or in the background,
+# would ignore it too.
+INTERRUPTIBLE = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from skpriv.cli import main
+sys.exit(main())
+"""
+
+
 def test_interruption_says_so_and_leaves_nothing(tmp_path):
     table, output = tmp_path / "t.csv", tmp_path / "report.json"
     os.mkfifo(table)
-    command = [sys.executable, "-m", "skpriv", "audit", str(table), "--label", "y"]
-    process = subprocess.Popen(
-        [*command, "--json", str(output)], stderr=subprocess.PIPE, text=True
-    )
-    # Opening waits until the command is reading.
-    with open(table, "w"):
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+    arguments = ["audit", str(table), "--label", "y", "--json", str(output)]
+    command = [sys.executable, "-c", INTERRUPTIBLE, *arguments]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            # Opening waits until the command is reading.
+            with open(table, "w"):
+                process.send_signal(signal.SIGINT)
+                _, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert process.returncode == 130
     assert err == "skpriv: interrupted\n"
     assert names(tmp_path) == ["t.csv"]
@@ -531,6 +542,28 @@ def closed_pipe():
     reading, writing = os.pipe()
     os.close(reading)
     return writing
+
+
+def test_json_may_go_to_standard_output_after_the_report(people, capfd):
+    arguments = ["audit", str(people), "--label", "income", "--model", "knn"]
+    assert cli.main([*arguments, "--json", "/dev/stdout"]) == 0
+    printed, _, found = capfd.readouterr().out.partition("\n{")
+    assert "Higher is more exposed" in printed
+    assert json.loads("{" + found)["data"]["records"] == 120
+
+
+def test_closed_standard_output_is_one_line_and_files_are_written(
+    people, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr(sys, "stdout", None)
+    arguments = ["audit", str(people), "--label", "income", "--model", "knn"]
+    assert cli.main([*arguments, "--json", str(tmp_path / "report.json")]) == 0
+    err = capsys.readouterr().err
+    assert err == (
+        "skpriv audit: the report is not printed: standard output is closed\n"
+    )
+    assert json.loads(read(tmp_path / "report.json"))["data"]["records"] == 120
+    assert_one_line_fault(capsys, "standard output is closed", cli.main(arguments))
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")

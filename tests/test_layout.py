@@ -31,19 +31,21 @@ LEVELS = {
 KERNELS = {
     "attacks._shadows._likelihood": {"attacks._shadows._pairs", "utils._intervals"},
     "attacks._shadows._pairs": set(),
-    "leverage._network._blocks": set(),
-    "leverage._network._solvers": set(),
-    "neighbors._ranking": set(),
-    "neighbors._semivalues": set(),
-    "neighbors._subsets": {"neighbors._semivalues"},
-    "neighbors._shapley_regression": {"neighbors._semivalues"},
+    "leverage._influence": set(),
+    "leverage._inverse": set(),
+    "leverage._softmax": set(),
+    "leverage.network._blocks": set(),
+    "leverage.network._cg": set(),
+    "neighbors._ranking": {"utils._threads"},
+    "neighbors._semivalues": {"utils._threads"},
+    "neighbors._subsets": {"neighbors._semivalues", "utils._threads"},
+    "neighbors._shapley_regression": {"neighbors._semivalues", "utils._threads"},
     "utils._intervals": set(),
 }
 KERNEL_PACKAGES = {
     "dataclasses",
     "functools",
     "math",
-    "numba",
     "numpy",
     "scipy",
     "torch",
@@ -122,6 +124,11 @@ def test_private_scikit_learn_is_imported_in_utils_only():
             and any(part.startswith("_") for part in target.split("."))
         ]
         assert not private or name == "utils._sklearn", (name, private)
+
+
+def test_numba_is_imported_in_utils_only():
+    for name, tree in modules():
+        assert "numba" not in set(imports(tree)) or name == "utils._threads", name
 
 
 def test_import_is_light():

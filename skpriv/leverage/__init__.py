@@ -1,4 +1,4 @@
-"""Leverage: how strongly each record pulls the model towards its own label."""
+"""Leverage: how strongly each record's label affects the model's prediction for it."""
 
 from skpriv.utils import _lazy
 

@@ -1,4 +1,4 @@
-"""The classical influence statistics, under the names that statsmodels gives them."""
+"""Classical influence statistics, named as in statsmodels."""
 
 from dataclasses import dataclass
 
@@ -10,9 +10,8 @@ class InfluenceStatistics:
     """Influence statistics of the training records.
 
     Arrays have shape (n_samples,), or (n_samples, n_outputs) with several outputs.
-    Under a penalty, the effective number of parameters stands for their number.
-    Where a record has leverage 1 there is no residual to divide, and those that
-    divide by 1 - leverage are NaN.
+    With a penalty, the effective number of parameters takes the place of their number.
+    Statistics that divide by 1 - leverage are NaN for a record with leverage 1.
 
     Attributes
     ----------
@@ -21,16 +20,17 @@ class InfluenceStatistics:
     resid_studentized : ndarray
         Pearson residual over its standard deviation (internally studentised).
     cooks_distance : ndarray
-        Cook's distance: statsmodels returns it as the first of a pair.
+        Cook's distance; statsmodels returns it as the first of a pair.
     resid_studentized_internal : ndarray
         The same as `resid_studentized`.
     resid_studentized_external : ndarray or None
-        The same with the variance estimated without the record. For least squares.
+        The same with the variance estimated without the record. None but for least
+        squares.
     resid_press : ndarray or None
-        Residual at the model fitted without the record. For least squares.
+        Residual at the model fitted without the record. None but for least squares.
     dffits : ndarray or None
         Change of the record's own fitted value when it is removed, over its standard
-        error estimated without the record. For least squares.
+        error estimated without the record. None but for least squares.
     """
 
     hat_matrix_diag: np.ndarray
@@ -55,7 +55,7 @@ def influence_statistics(hat, residuals, weights, scale=None):
     residuals : ndarray of shape (n_samples, n_outputs)
         Label minus prediction, over the root of the variance function.
     weights : ndarray of shape (n_samples, n_outputs)
-        Sample weights: a record's variance is inverse to its weight.
+        Sample weights: a record's variance is inversely proportional to its weight.
     scale : float, default=None
         Dispersion. None estimates it from the residuals.
 
@@ -77,7 +77,7 @@ def influence_statistics(hat, residuals, weights, scale=None):
 
 
 def least_squares_statistics(hat, residuals, weights):
-    """Add to `influence_statistics` what is exact for least squares alone.
+    """Compute the influence statistics that are exact for least squares only.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Roots of inverse curvature matrices, and how far rows lie from what they span."""
+"""Roots of inverse curvature matrices, and the null-space components of rows."""
 
 from dataclasses import dataclass
 
@@ -40,14 +40,14 @@ class InverseRoot:
         """Return H⁺ as a matrix."""
         return self.W @ self.W.T
 
-    def outside(self, Z):
-        """Share of each row's squared length that no curvature supports, in [0, 1]."""
+    def null_space_share(self, Z):
+        """Return the share of each row's squared length in the null space of H."""
         if self.span is None:
             return np.zeros(len(Z))
         Z = Z * self.scale
         length = (Z**2).sum(axis=1)
-        inside = ((Z @ self.span) ** 2).sum(axis=1)
-        share = 1 - inside / np.where(length > 0, length, 1)
+        in_range = ((Z @ self.span) ** 2).sum(axis=1)
+        share = 1 - in_range / np.where(length > 0, length, 1)
         return np.where(length > 0, share, 0).clip(0, 1)
 
 
@@ -115,7 +115,7 @@ def whitening(gram, size, tol, well_conditioned=1e-4):
         Relative size of a singular value of A, its columns scaled to unit length,
         below which it counts as zero.
     well_conditioned : float, default=1e-4
-        Reciprocal condition of the Gram matrix above which it will do as it is.
+        Reciprocal condition of the Gram matrix above which A is left as it is.
 
     Returns
     -------

@@ -1,9 +1,9 @@
 """Membership inference in the Gaussian linear model, in closed form.
 
 In ``Y = X B + E`` with independent normal errors of variance σ² in each of m
-outputs, a record of leverage h leaves a residual N(0, σ²(1 - h) I) if the model was
-fitted on it, and N(0, σ²(1 + h) I) if it was not and its label is a fresh one. So
-the leverage alone fixes how well the best possible attack can tell the two apart.
+outputs, the residual of a record with leverage h is N(0, σ²(1 - h) I) if the model was
+fitted on it, and N(0, σ²(1 + h) I) if it was not. The leverage alone therefore
+determines how well the best possible attack can tell the two apart.
 
 All functions broadcast their arguments as NumPy does.
 """
@@ -11,7 +11,7 @@ All functions broadcast their arguments as NumPy does.
 import numpy as np
 from scipy.stats import chi2
 
-_ROUNDING = 1e-9  # by which a leverage may pass 0 or 1
+_ROUNDING = 1e-9  # by which a leverage may be outside [0, 1]
 
 
 def membership_score(residuals, leverage, sigma2):
@@ -29,8 +29,9 @@ def membership_score(residuals, leverage, sigma2):
     Returns
     -------
     scores : ndarray of shape (n_samples,)
-        log p(residual | member) - log p(residual | not a member); higher: member.
-        At leverage 1 a member has residual 0 for certain, hence ±infinity.
+        log p(residual | member) - log p(residual | not a member); higher means more
+        likely a member. At leverage 1 the residual of a member is 0, so scores are
+        ±infinity.
 
     Raises
     ------
@@ -60,14 +61,14 @@ def membership_score(residuals, leverage, sigma2):
 
 
 def tradeoff_curve(alpha, leverage, n_outputs=1):
-    """Lowest share of members missed, at each share of non-members accused.
+    """False negative rate of the most powerful test at each false positive rate.
 
     Parameters
     ----------
     alpha : array-like
         False positive rates, between 0 and 1.
     leverage : array-like
-        Leverage of a record, between 0 and 1. Shapes broadcast: to get one curve a
+        Leverage of a record, between 0 and 1. Shapes broadcast: for one curve per
         record pass ``leverage[:, np.newaxis]``.
     n_outputs : int, default=1
         Number of outputs of the model.
@@ -75,8 +76,8 @@ def tradeoff_curve(alpha, leverage, n_outputs=1):
     Returns
     -------
     beta : ndarray
-        False negative rate of the most powerful attack of level `alpha`; 1 - alpha at
-        leverage 0, where there is nothing to tell, 0 at leverage 1.
+        False negative rate: 1 - alpha at leverage 0, where members and non-members
+        cannot be told apart, and 0 at leverage 1.
 
     Raises
     ------
@@ -91,7 +92,7 @@ def tradeoff_curve(alpha, leverage, n_outputs=1):
     """
     alpha = np.asarray(alpha, dtype=np.float64)
     if not ((alpha >= 0) & (alpha <= 1)).all():
-        raise ValueError(f"alpha must lie between 0 and 1, got {alpha}.")
+        raise ValueError(f"alpha must be between 0 and 1, got {alpha}.")
     leverage = _check_leverage(leverage)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = (1 + leverage) / (1 - leverage)
@@ -100,7 +101,7 @@ def tradeoff_curve(alpha, leverage, n_outputs=1):
 
 
 def attack_success(leverage, n_outputs=1):
-    """Success rate of the optimal attack, members and others being equally likely.
+    """Success rate of the optimal attack, if half of the records are members.
 
     Parameters
     ----------
@@ -131,14 +132,14 @@ def attack_success(leverage, n_outputs=1):
     # It tends to n_outputs at leverage 0.
     safe = np.where(leverage == 0, 1e-8, np.where(leverage == 1, 0.5, leverage))
     threshold = n_outputs * np.arctanh(safe) * (1 - safe**2) / safe
-    caught = chi2.cdf(threshold / (1 - safe), n_outputs)
-    accused = chi2.cdf(threshold / (1 + safe), n_outputs)
-    success = 0.5 + (caught - accused) / 2
+    true_positives = chi2.cdf(threshold / (1 - safe), n_outputs)
+    false_positives = chi2.cdf(threshold / (1 + safe), n_outputs)
+    success = 0.5 + (true_positives - false_positives) / 2
     return np.where(leverage == 0, 0.5, np.where(leverage == 1, 1.0, success))
 
 
 def attack_advantage(leverage, n_outputs=1):
-    """Advantage of the optimal attack: caught members less accused others.
+    """Advantage of the optimal attack: true minus false positive rate.
 
     Parameters
     ----------
@@ -150,8 +151,8 @@ def attack_advantage(leverage, n_outputs=1):
     Returns
     -------
     advantage : ndarray
-        The largest true positive rate less false positive rate, which is the total
-        variation distance between the two laws of the residual; between 0 and 1.
+        Largest difference of true and false positive rate, which is the total variation
+        distance between the two distributions of the residual; between 0 and 1.
     """
     return 2 * attack_success(leverage, n_outputs) - 1
 
@@ -180,19 +181,19 @@ def residual_variance(residuals, n_parameters):
     spare = residuals.shape[0] - n_parameters
     if spare <= 0:
         raise ValueError(
-            f"n_parameters={n_parameters} leaves nothing of the {residuals.shape[0]} "
-            "residuals to estimate a variance from; it must be smaller."
+            f"n_parameters={n_parameters} must be less than the number of residuals, "
+            f"{residuals.shape[0]}, for their variance to be estimated."
         )
     n_outputs = residuals.size // residuals.shape[0]
     return float((residuals**2).sum() / (spare * n_outputs))
 
 
 def _check_leverage(leverage):
-    """Return leverages within [0, 1], which rounding may pass; NaN stays NaN."""
+    """Check leverages, and clip rounding errors outside [0, 1]; NaN stays NaN."""
     leverage = np.asarray(leverage, dtype=np.float64)
-    outside = (leverage < -_ROUNDING) | (leverage > 1 + _ROUNDING)
-    if outside.any():
+    invalid = (leverage < -_ROUNDING) | (leverage > 1 + _ROUNDING)
+    if invalid.any():
         raise ValueError(
-            f"leverage must lie between 0 and 1, got {leverage[outside].ravel()[:5]}."
+            f"leverage must be between 0 and 1, got {leverage[invalid].ravel()[:5]}."
         )
     return np.clip(leverage, 0.0, 1.0)

@@ -12,7 +12,8 @@ training rows.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+
+from skpriv.utils._threads import njit, prange
 
 _DIGIT = np.uint32(12)
 _BUCKETS = np.uint32(1 << 12)

@@ -21,6 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from skpriv.neighbors import _ranking
 from skpriv.utils._sklearn import effective_n_threads, get_chunk_n_rows
+from skpriv.utils._threads import start_numba_threads
 
 _EPS = np.finfo(np.float64).eps
 # Distances closer than this, relatively, differ by rounding alone.
@@ -325,6 +326,7 @@ class ApproximateSearch:
     name = "approximate"
 
     def __init__(self, X, n_ranks, metric, metric_params, n_jobs, random_state):
+        start_numba_threads()  # before pynndescent's kernels do
         from pynndescent import NNDescent  # takes seconds to import
         from pynndescent.distances import named_distances
 

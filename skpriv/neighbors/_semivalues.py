@@ -17,7 +17,8 @@ from the classes' sizes.
 """
 
 import numpy as np
-from numba import njit, prange
+
+from skpriv.utils._threads import njit, prange
 
 N_SHARES = 16  # of the queries: sums of shares do not depend on the threads at work
 

@@ -1,9 +1,9 @@
 """Kernels for k-NN Shapley values of regression targets."""
 
 import numpy as np
-from numba import njit, prange
 
 from skpriv.neighbors._semivalues import _group_start
+from skpriv.utils._threads import njit, prange
 
 
 @njit(cache=True)

@@ -17,9 +17,9 @@ from the group.
 """
 
 import numpy as np
-from numba import njit, prange
 
 from skpriv.neighbors._semivalues import _count_matches, _group_start
+from skpriv.utils._threads import njit, prange
 
 # A tie group that is reached with less probability than this is passed over.
 _NEGLIGIBLE = 1e-12

@@ -1,22 +1,16 @@
 """The report of an audit: figures first, then their text and their files."""
 
-from skpriv.report._models import MODELS, Audit, AuditModel, choose_model, fit_audit
-from skpriv.report._scorers import AuditScorer
-from skpriv.report._summarise import summarise
-from skpriv.report._text import format_report
-from skpriv.report._writing import OutputError, OutputFiles, to_json, to_scores_csv
+from skpriv.utils import _lazy
 
-__all__ = [
-    "MODELS",
-    "Audit",
-    "AuditModel",
-    "AuditScorer",
-    "OutputError",
-    "OutputFiles",
-    "choose_model",
-    "fit_audit",
-    "format_report",
-    "summarise",
-    "to_json",
-    "to_scores_csv",
-]
+# Imported on first use: the help text of the command is made from the kinds alone.
+__getattr__, __dir__, __all__ = _lazy.attach(
+    __name__,
+    {
+        "_audit": ["Audit", "audit", "audit_table"],
+        "_kinds": ["KINDS", "Kind", "choose_kind"],
+        "_scorers": ["AuditScorer"],
+        "_summarise": ["summarise"],
+        "_text": ["format_report"],
+        "_writing": ["OutputError", "OutputFiles", "to_json", "to_scores_csv"],
+    },
+)

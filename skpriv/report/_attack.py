@@ -1,12 +1,9 @@
-"""The attack of an audit: which one, on which tables, and what came of it."""
+"""The results of an attack, summed up in plain data."""
 
 import warnings
 
 import numpy as np
-from sklearn.neighbors import KNeighborsClassifier
 
-from skpriv.attacks import LiRAAttack
-from skpriv.datasets import TableError
 from skpriv.evaluation import records_at_risk, success_by_group
 from skpriv.metrics import attack_report, score_agreement
 
@@ -15,125 +12,60 @@ _FALSE_DISCOVERY_RATE = 0.05
 _TOP_SHARE = 0.1
 _CONFIDENCE_LEVEL = 0.95
 _FEWEST_SHADOWS_FOR_HALVES = 12
-# Below as many records a rank correlation has no interval.
+# For fewer records a rank correlation has no interval.
 _FEWEST_RECORDS_TO_RANK = 4
 
 
-# Seeded, so that an audit that is repeated gives the same report.
-def make_attack_on_model(model, n_neighbors, n_shadows):
-    """Return an attack, not fitted, on the audited model.
-
-    Parameters
-    ----------
-    model : classifier
-        Fitted.
-    n_neighbors : int
-        Of no account.
-    n_shadows : int
-
-    Returns
-    -------
-    attack : LiRAAttack
-    """
-    return LiRAAttack(target=model, n_shadows=n_shadows, random_state=0)
-
-
-def make_attack_on_neighbors(model, n_neighbors, n_shadows):
-    """Return an attack, not fitted, on the nearest neighbours.
-
-    Parameters
-    ----------
-    model : None
-        Of no account.
-    n_neighbors : int
-    n_shadows : int
-
-    Returns
-    -------
-    attack : LiRAAttack
-    """
-    neighbors = KNeighborsClassifier(n_neighbors)
-    return LiRAAttack(neighbors, n_shadows=n_shadows, random_state=0)
-
-
-def check_attackable(encoded, n_votes):
-    """Refuse a table whose halves are too small to train shadows on.
-
-    Parameters
-    ----------
-    encoded : EncodedTable
-        With classes.
-    n_votes : int
-        How many records a shadow needs.
-
-    Raises
-    ------
-    TableError
-        The message is one line that says what is wanted.
-    """
-    if (np.bincount(encoded.y) > 1).sum() < 2:
-        raise TableError(
-            f"label column {encoded.label!r} has no two classes of 2 records or more, "
-            "and an attack trains models on halves of the records, with a record of "
-            "two classes in each"
-        )
-    if encoded.y.size // 2 < n_votes:
-        raise TableError(
-            f"{encoded.y.size} records are too few to attack {n_votes} nearest "
-            f"neighbours, which takes {2 * n_votes}: a half of them must hold "
-            f"{n_votes}"
-        )
-
-
-def describe_attack(attack, scores, encoded, n_top):
-    """Sum an attack up.
+def describe_attack(attack, scores, table, n_top):
+    """Sum up the results of an attack in plain data.
 
     Parameters
     ----------
     attack : LiRAAttack
         Fitted.
     scores : dict of str to ndarray of shape (n_records,)
-        Scores to be compared with its success; NaN where there is none.
-    encoded : EncodedTable
-        What it was fitted on.
+        Scores to be compared with its success; NaN for a missing score.
+    table : EncodedTable
+        The table that it was fitted on.
     n_top : int
-        How many of the records at risk to name.
+        How many of the records at risk to list.
 
     Returns
     -------
     description : dict
-        Of plain data, None standing for what is not known:
+        Plain data. None stands for what is not known.
 
         - "n_shadows", "confidence_level";
         - "success": the mean over the records, and the ends of its interval;
-        - "success_by_class": the same for each class, intervals holding for all of
-          them at once (Bonferroni);
-        - "auc" and "tpr" (by false positive rate): the mean over the shadows as
-          targets, and what 95 % of them lie between;
-        - "at_risk": how many records show their membership at a false discovery rate
-          (Benjamini and Yekutieli), their share, and the numbers of the surest;
+        - "success_by_class": the same for each class, with intervals that hold for
+          all classes at once (Bonferroni);
+        - "auc" and "tpr" (by false positive rate): the mean over the shadow models as
+          targets, and the range that holds 95 % of them;
+        - "at_risk": how many records are at risk at a false discovery rate (Benjamini
+          and Yekutieli), their share, and the numbers of those with the strongest
+          evidence;
         - "agreement": for each score its rank correlation with the success, the ends
           of its interval, the ceiling that the noise of the success sets, and the part
-          of the top 10 % that is in the top 10 % of both.
+          of the top 10 % by score that is also in the top 10 % by success.
     columns : dict of str to list
         For each record the success, the ends of its interval, and whether it is at
         risk.
     """
     with warnings.catch_warnings():
-        # The report says of any number of shadows that more find more.
-        warnings.filterwarnings("ignore", message="No record is listed")
+        # Of too few shadows for any record: the report says that more can find more.
+        warnings.simplefilter("ignore", UserWarning)
         risk = records_at_risk(attack, fdr=_FALSE_DISCOVERY_RATE)
     halves = None
     if len(attack.signals_) >= _FEWEST_SHADOWS_FOR_HALVES:
         halves = attack.attack_success_halves_
-    everything = np.zeros(encoded.y.size, dtype=int)
+    everything = np.zeros(table.y.size, dtype=int)
     (success,) = _describe_groups(attack, everything)
-    by_class = _describe_groups(attack, encoded.y)
+    by_class = _describe_groups(attack, table.y)
     description = {
         "n_shadows": len(attack.signals_),
         "confidence_level": _CONFIDENCE_LEVEL,
         "success": success,
-        "success_by_class": dict(zip(encoded.classes, by_class, strict=True)),
+        "success_by_class": dict(zip(table.classes, by_class, strict=True)),
         **_describe_roc(attack),
         "at_risk": _describe_risk(risk, n_top),
         "agreement": {
@@ -161,7 +93,7 @@ def _describe_groups(attack, groups):
 
 
 def _describe_roc(attack):
-    """Take each shadow as the target, left out with its partner."""
+    """Attack each shadow model, left out with its partner."""
     reports = [
         attack_report(members, scores, fprs=_FALSE_POSITIVE_RATES)
         for members, scores in zip(

@@ -1,87 +1,99 @@
 """How well models predict records that were left out."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from sklearn.base import clone, is_classifier
-from sklearn.neighbors import NearestNeighbors
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+
+from skpriv.utils._training import fit_clone
 
 _N_FOLDS = 5
 
 
-def predict_left_out(estimator, X, y):
-    """Predict each record by a model fitted without a fifth of them, it among those.
+@dataclass(frozen=True)
+class LeftOutPredictions:
+    """Predictions for records by models that were fitted without them.
 
-    The fifths are alike in their labels: records are dealt out in the labels' order.
+    Attributes
+    ----------
+    predicted : ndarray of shape (n_records,)
+    n_folds : int or None
+        In how many parts the records were left out; None: one by one.
+    agreement : ndarray of shape (n_records,) or None
+        For k-nearest neighbours of classes, the share of a record's neighbours that
+        have its label.
+    """
+
+    predicted: np.ndarray
+    n_folds: int | None
+    agreement: np.ndarray | None = None
+
+
+def is_neighbors(estimator):
+    """Whether an estimator is a k-nearest-neighbour model.
 
     Parameters
     ----------
     estimator : estimator
-        Cloned for each fifth.
+
+    Returns
+    -------
+    is_neighbors : bool
+    """
+    return isinstance(estimator, KNeighborsClassifier | KNeighborsRegressor)
+
+
+def predict_left_out(estimator, X, y, seed=None):
+    """Predict each record by a model that was fitted without it.
+
+    k-nearest neighbours leave out one record at a time, which takes no further fit.
+    Other models are fitted five times, each time without a fifth of the records.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its copies are fitted.
     X : ndarray of shape (n_records, n_features)
     y : ndarray of shape (n_records,)
         At least two different labels.
+    seed : int, default=None
+        Seed of the random states of the copies.
 
     Returns
     -------
-    predicted : ndarray of shape (n_records,)
-        Where one class alone is left to fit on, that class.
+    predictions : LeftOutPredictions
     """
+    if is_neighbors(estimator):
+        return _predict_by_others(estimator, X, y)
+    return LeftOutPredictions(_predict_fifths(estimator, X, y, seed), _N_FOLDS)
+
+
+def _predict_by_others(neighbors, X, y):
+    """Let each record be predicted by its neighbours, or by all others if fewer."""
+    n_neighbors = min(neighbors.n_neighbors, len(y) - 1)
+    model = clone(neighbors).set_params(n_neighbors=n_neighbors).fit(X, y)
+    # Without a query, a record is not its own neighbour.
+    if not is_classifier(model):
+        return LeftOutPredictions(model.predict(None), None)
+    shares = model.predict_proba(None)
+    predicted = model.classes_[shares.argmax(axis=1)]
+    own = shares[np.arange(len(y)), np.searchsorted(model.classes_, y)]
+    return LeftOutPredictions(predicted, None, own)
+
+
+def _predict_fifths(estimator, X, y, seed):
+    # Records are dealt out in the order of their labels, so that the labels of all
+    # fifths are alike.
     fold = np.empty(len(y), dtype=np.intp)
     fold[np.argsort(y, kind="stable")] = np.arange(len(y)) % _N_FOLDS
-    predicted = np.empty_like(y)
+    predicted = np.empty(len(y), dtype=y.dtype if is_classifier(estimator) else float)
     for left_out in (fold == number for number in np.unique(fold)):
         known = y[~left_out]
         if is_classifier(estimator) and (known == known[0]).all():
+            # Many classifiers cannot be fitted on one class.
             predicted[left_out] = known[0]
         else:
-            model = clone(estimator).fit(X[~left_out], known)
+            model = fit_clone(estimator, X[~left_out], known, seed=seed)
             predicted[left_out] = model.predict(X[left_out])
     return predicted
-
-
-def classify_by_neighbors(X, y, n_neighbors):
-    """Classify each record by its nearest neighbours, itself left out.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_records, n_features)
-    y : ndarray of shape (n_records,), dtype int
-        Classes, numbered from 0.
-    n_neighbors : int
-        Where there are not as many others, all of them vote.
-
-    Returns
-    -------
-    predicted : ndarray of shape (n_records,)
-        The most frequent class among the neighbours, of equally frequent ones the
-        first.
-    agreement : ndarray of shape (n_records,)
-        The share of the neighbours that have the record's class.
-    """
-    voters = _nearest_others(X, n_neighbors)
-    votes = np.zeros((len(y), y.max() + 1), dtype=np.intp)
-    for nearest in voters.T:
-        votes[np.arange(len(y)), y[nearest]] += 1
-    return votes.argmax(axis=1), votes[np.arange(len(y)), y] / voters.shape[1]
-
-
-def average_neighbors(X, y, n_neighbors):
-    """Predict each record by the mean of its nearest neighbours, itself left out.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_records, n_features)
-    y : ndarray of shape (n_records,)
-        Quantities.
-    n_neighbors : int
-        Where there are not as many others, all of them count.
-
-    Returns
-    -------
-    predicted : ndarray of shape (n_records,)
-    """
-    return y[_nearest_others(X, n_neighbors)].mean(axis=1)
-
-
-def _nearest_others(X, n_neighbors):
-    n_others = min(n_neighbors, len(X) - 1)
-    return NearestNeighbors(n_neighbors=n_others).fit(X).kneighbors()[1]

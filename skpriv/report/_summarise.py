@@ -1,30 +1,27 @@
-"""An audit and its data, summed up in plain numbers and words."""
+"""An audit and its table, summed up in plain data. Nothing is fitted here."""
 
 import numpy as np
 from scipy.stats import rankdata
+from sklearn.base import is_classifier
 
 import skpriv
+from skpriv.report import _words
 from skpriv.report._attack import describe_attack
-from skpriv.report._models import labels_for_models, quiet_about_convergence
-from skpriv.report._prediction import (
-    average_neighbors,
-    classify_by_neighbors,
-    predict_left_out,
-)
+from skpriv.report._prediction import is_neighbors
 
 _TOP_SHARES = (0.01, 0.1)
-# Below zero by less than this, a score is zero but for rounding.
+# A score that is below zero by less than this is zero but for rounding.
 _ROUNDING = 1e-12
 
 
-def summarise(audit, encoded, *, source, n_top):
-    """Sum an audit up.
+def summarise(audit, table, *, source, n_top):
+    """Sum an audit up in plain data, from which every form of the report is made.
 
     Parameters
     ----------
     audit : Audit
-    encoded : EncodedTable
-        What its model and scores were fitted on.
+    table : EncodedTable
+        The audited table.
     source : str
         Where the table is from, for people.
     n_top : int
@@ -33,60 +30,51 @@ def summarise(audit, encoded, *, source, n_top):
     Returns
     -------
     report : dict
-        Built of dict, list, str, int, float, bool and None alone, None standing for
-        what is not known:
+        Built of dict, list, str, int, float, bool and None alone. None stands for
+        what is not known.
 
         - "skpriv": the version;
-        - "data": source, size, label, and how each column was encoded;
+        - "data": source, size, label, and how each column was table;
         - "model": the audited model, and how well it predicts records left out;
         - "neighbors": the same of the nearest neighbours that some of the scores are
           about; None if they are the audited model, or there is no such score;
         - "scores": for each score its meaning, distribution, and shares by class;
         - "too_slow": titles of the scores left out, as there are too many records;
-        - "attack": what came of the attack on the model, as `describe_attack` says;
-          None if there was none;
-        - "most_exposed": the top records, most exposed first, those without a score
-          last;
-        - "records": every record in the order of the file, as columns.
+        - "attack": the results of the attack on the model, as `describe_attack`
+          returns them; None if there was none;
+        - "most_exposed": the most exposed records, those without a score last; empty
+          if there are no scores;
+        - "records": every record in the order of the table, as columns.
     """
-    values = {name: scorer.scores_ for name, scorer in audit.scorers.items()}
-    specs = audit.model.scorers
-    neighbors = agreement = None
-    if any(specs[name].about == "neighbors" for name in values):
-        neighbors, agreement = _describe_neighbors(audit, encoded)
-    if audit.estimator is not None:
-        model = _describe_model(audit, encoded)
-    else:
-        model, neighbors = neighbors, None
-    records = _describe_records(values, agreement, encoded)
+    records = _describe_records(audit, table)
     attack = None
     if audit.attack is not None:
-        attack, columns = describe_attack(audit.attack, values, encoded, n_top)
+        attack, columns = describe_attack(audit.attack, audit.scores, table, n_top)
         records |= columns
     return {
         "skpriv": skpriv.__version__,
-        "data": _describe_data(encoded, source),
-        "model": model,
-        "neighbors": neighbors,
+        "data": _describe_data(table, source),
+        "model": _describe_model(audit, table),
+        "neighbors": _describe_neighbors(audit, table),
         "scores": {
             name: {
-                "title": specs[name].title,
-                "meaning": specs[name].meaning,
-                "about": specs[name].about,
+                "title": audit.specs[name].title,
+                "meaning": audit.specs[name].meaning,
+                "about": audit.specs[name].about,
                 "error_bound": float(
                     getattr(audit.scorers[name], "truncation_bound_", 0.0)
                 ),
-                **describe_scores(scores, encoded, specs[name].unexposed),
+                **describe_scores(scores, table, audit.specs[name].unexposed),
             }
-            for name, scores in values.items()
+            for name, scores in audit.scores.items()
         },
         "too_slow": [
-            spec.title for name, spec in specs.items() if name not in audit.scorers
+            spec.title for name, spec in audit.specs.items() if name not in audit.scores
         ],
         "attack": attack,
         "most_exposed": [
             {name: column[row] for name, column in records.items()}
-            for row in rank(values.values())[:n_top]
+            for row in rank(audit.scores.values())[:n_top]
         ],
         "records": records,
     }
@@ -98,18 +86,19 @@ def rank(scores):
     Parameters
     ----------
     scores : iterable of ndarray of shape (n_records,)
-        Each decides between records that are equal by those before it. NaN is last.
+        Each ranks the records that are equal by those before it. NaN is last.
 
     Returns
     -------
     order : ndarray of shape (n_records,)
+        Empty if there are no scores.
     """
     keys = [np.where(np.isnan(column), np.inf, -column) for column in scores]
-    return np.lexsort(keys[::-1])
+    return np.lexsort(keys[::-1]) if keys else np.empty(0, dtype=np.intp)
 
 
 def percentiles(scores):
-    """Share of the records, in percent, that score lower; ties count half.
+    """Return the percentage of the records that score lower, ties counted half.
 
     Parameters
     ----------
@@ -118,7 +107,8 @@ def percentiles(scores):
     Returns
     -------
     percentiles : ndarray of shape (n_records,)
-        Between 0 and 100. Records without a score (NaN) have none, and do not count.
+        Between 0 and 100. Records without a score (NaN) are not counted, and their
+        percentile is NaN.
     """
     known = ~np.isnan(scores)
     shares = np.full(len(scores), np.nan)
@@ -126,27 +116,27 @@ def percentiles(scores):
     return shares
 
 
-def describe_scores(scores, encoded, unexposed=0.0):
-    """Sum up how a score is spread over the records and the classes.
+def describe_scores(scores, table, unexposed=0.0):
+    """Describe how a score is distributed over the records and the classes.
 
     Parameters
     ----------
     scores : ndarray of shape (n_records,)
-        Records without a score (NaN) are counted, and otherwise left aside.
-    encoded : EncodedTable
+        Records without a score (NaN) are counted, and left out of the rest.
+    table : EncodedTable
         Their labels.
     unexposed : float, default=0.0
-        The score of a record that is not exposed at all: where exposure begins.
+        The score of a record that is not exposed at all.
 
     Returns
     -------
     description : dict
         "missing": how many records have no score; "distribution": minimum, quartiles,
         mean, maximum and the share of records not exposed at all; "top_shares": the
-        part of the sum of all exposure that the top 1 % and 10 % of the records carry;
-        "by_class": the number of records of each class, their mean, and their parts of
-        the records and of the sum; None for a quantity. A part of a sum that is zero,
-        or has negative terms, is None.
+        part of all exposure, summed over the records, that the top 1 % and 10 % of the
+        records carry; "by_class": the number of records of each class, their mean
+        score, and their parts of the records and of all exposure; None for a quantity.
+        A part of a sum that is zero, or has negative terms, is None.
     """
     known = ~np.isnan(scores)
     exposure = np.where(known, scores - unexposed, 0)
@@ -157,10 +147,10 @@ def describe_scores(scores, encoded, unexposed=0.0):
         n_top = max(1, round(share * len(descending)))
         top_shares[f"{share:.0%}"] = _part(descending[:n_top].sum(), total)
     by_class = None
-    if encoded.classes is not None:
+    if table.classes is not None:
         by_class = {
-            label: _describe_class(encoded.y == code, scores, exposure, total)
-            for code, label in enumerate(encoded.classes)
+            label: _describe_class(table.y == code, scores, exposure, total)
+            for code, label in enumerate(table.classes)
         }
     return {
         "missing": int((~known).sum()),
@@ -196,17 +186,17 @@ def _part(amount, total):
     return float(amount / total) if total > 0 else None
 
 
-def _describe_records(values, agreement, encoded):
-    y, classes = encoded.y, encoded.classes
+def _describe_records(audit, table):
+    y, classes = table.y, table.classes
     records = {
         "record": list(range(1, len(y) + 1)),
         "label": y.tolist() if classes is None else [classes[code] for code in y],
     }
-    for name, scores in values.items():
+    for name, scores in audit.scores.items():
         records[name] = _plain(scores)
         records[f"{name}_percentile"] = _plain(percentiles(scores))
-    if agreement is not None:
-        records["like_neighbors"] = agreement.tolist()
+    if audit.neighbors is not None and audit.neighbors.agreement is not None:
+        records["like_neighbors"] = audit.neighbors.agreement.tolist()
     return records
 
 
@@ -214,60 +204,61 @@ def _plain(numbers):
     return [None if np.isnan(number) else float(number) for number in numbers]
 
 
-def _describe_data(encoded, source):
+def _describe_data(table, source):
     data = {
         "source": source,
-        "records": len(encoded.y),
-        "label": encoded.label,
+        "records": len(table.y),
+        "label": table.label,
         "classes": None,
         "quantity": None,
-        "features": encoded.X.shape[1],
-        "columns": [vars(column).copy() for column in encoded.columns],
+        "features": table.X.shape[1],
+        "columns": [vars(column).copy() for column in table.columns],
     }
-    if encoded.classes is not None:
-        counts = np.bincount(encoded.y).tolist()
-        data["classes"] = dict(zip(encoded.classes, counts, strict=True))
+    if table.classes is not None:
+        counts = np.bincount(table.y).tolist()
+        data["classes"] = dict(zip(table.classes, counts, strict=True))
     else:
         data["quantity"] = {
-            name: float(getattr(encoded.y, method)())
+            name: float(getattr(table.y, method)())
             for name, method in [("minimum", "min"), ("maximum", "max")]
         }
     return data
 
 
-def _describe_model(audit, encoded):
-    X, y = encoded.X, labels_for_models(encoded)
-    with quiet_about_convergence():
-        predicted = predict_left_out(audit.estimator, X, y)
-    leverage = audit.scorers["leverage"]
+def _describe_model(audit, table):
+    k = audit.estimator.n_neighbors if is_neighbors(audit.estimator) else None
     return {
-        "name": audit.model.title,
-        "n_neighbors": None,
-        "left_out": "a fifth of the records",
+        "name": audit.title,
+        "n_neighbors": k,
+        "left_out": _words.describe_left_out(audit.predictions.n_folds),
+        **_describe_fit(audit.scorers.get("leverage")),
+        **_describe_predictions(audit, audit.predictions, table.classes),
+    }
+
+
+def _describe_fit(leverage):
+    if leverage is None:
+        return {}
+    return {
         "effective_parameters": _plain([leverage.effective_parameters_])[0],
         "not_converged": int((~leverage.converged_).sum()),
-        **_describe_predictions(predicted, y, encoded.classes),
     }
 
 
-def _describe_neighbors(audit, encoded):
-    X, y = encoded.X, labels_for_models(encoded)
-    agreement = None
-    if encoded.classes is None:
-        predicted = average_neighbors(X, y, audit.n_neighbors)
-    else:
-        predicted, agreement = classify_by_neighbors(X, y, audit.n_neighbors)
-    description = {
-        "name": "k-nearest neighbours",
+def _describe_neighbors(audit, table):
+    if audit.neighbors is None or audit.audits_neighbors:
+        return None
+    return {
+        "name": _words.NEIGHBORS,
         "n_neighbors": audit.n_neighbors,
-        "left_out": "each record",
-        **_describe_predictions(predicted, y, encoded.classes),
+        "left_out": _words.describe_left_out(audit.neighbors.n_folds),
+        **_describe_predictions(audit, audit.neighbors, table.classes),
     }
-    return description, agreement
 
 
-def _describe_predictions(predicted, y, classes):
-    if classes is None:
+def _describe_predictions(audit, predictions, classes):
+    y, predicted = audit.y, predictions.predicted
+    if not is_classifier(audit.estimator):
         missed = ((y - predicted) ** 2).sum() / ((y - y.mean()) ** 2).sum()
         return {"r2": float(1 - missed)}
     right = predicted == y

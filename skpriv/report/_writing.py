@@ -1,12 +1,20 @@
 """Reports as JSON and CSV, in files that are whole or not there."""
 
 import csv
-import io
 import json
 import os
-from contextlib import contextmanager
+import re
+import sys
+from collections.abc import Callable
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from secrets import token_hex
+from typing import NamedTuple
+
+from skpriv.utils._files import PendingFile
+
+# A spreadsheet takes a cell that begins with one of these for a formula.
+_BEGINS_FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.I | re.A)
 
 
 class OutputError(OSError):
@@ -14,14 +22,14 @@ class OutputError(OSError):
 
 
 def to_json(report):
-    """Return a report, without its columns of records, as JSON.
+    """Return a report as JSON, without its columns of records.
 
     What is not known is null.
 
     Parameters
     ----------
     report : dict
-        What `summarise` returned.
+        As `summarise` returns it.
 
     Returns
     -------
@@ -33,35 +41,51 @@ def to_json(report):
 
 
 def to_scores_csv(report):
-    """Return every record's scores as CSV, in the order of the table.
+    """Return the scores of every record as CSV, in the order of the table.
 
-    Where there is no score the cell is empty.
+    The cell of a missing score is empty. Text that a spreadsheet would run as a
+    formula, such as the label ``=1+1``, gets an apostrophe in front of it.
 
     Parameters
     ----------
     report : dict
-        What `summarise` returned.
+        As `summarise` returns it.
 
     Returns
     -------
     text : str
-        One line of column names, then one line a record.
+        One line of column names, then one line per record.
     """
     columns = report["records"]
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    lines = []
+    # The writer quotes a line end in a cell only if it ends lines itself.
+    writer = csv.writer(_Lines(lines.append), lineterminator="\r\n")
     writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    return text.getvalue()
+    for row in zip(*columns.values(), strict=True):
+        writer.writerow([_without_formula(cell) for cell in row])
+    return "".join(line.removesuffix("\r\n") + "\n" for line in lines)
+
+
+class _Lines(NamedTuple):
+    write: Callable[[str], None]
+
+
+def _without_formula(cell):
+    if isinstance(cell, str) and _BEGINS_FORMULA.match(cell):
+        return cell if _NUMBER.fullmatch(cell) else f"'{cell}"
+    return cell
 
 
 class OutputFiles:
-    """Files that all appear, whole, when the work is done, or not at all.
+    """Files that are all written completely, or not at all.
 
-    A context manager. On entering, an empty temporary file is made beside each file,
-    so that a folder that cannot be written to is found before the work and not after
-    it. On leaving, the temporary files take the places of the files; if an exception
-    is the reason to leave, they are removed and older files stay as they were.
+    This is a context manager. On entering, an empty temporary file is made beside each
+    file, so that a folder that cannot be written to is noticed before the work is done.
+    On leaving, the temporary files replace the files. After an exception they are
+    removed, and older files stay as they were.
+
+    If standard output or standard error goes to a path (such as /dev/stdout), the text
+    is written there after what has been printed.
 
     Parameters
     ----------
@@ -72,8 +96,8 @@ class OutputFiles:
     Raises
     ------
     OutputError
-        On entering, if two paths are the same file, one is an input, a folder or a
-        device, or a file cannot be made. On writing and leaving, if the disk fails.
+        On entering, if two paths are the same file, if one is an input, a folder or a
+        device, or if a file cannot be made. On writing and leaving, if writing fails.
     """
 
     def __init__(self, paths, inputs=()):
@@ -81,7 +105,7 @@ class OutputFiles:
         self.inputs = [Path(path) for path in inputs]
 
     def __enter__(self):
-        self._parts = {}
+        self._outputs = {}
         try:
             for path in self.paths:
                 with _naming(path):
@@ -94,17 +118,21 @@ class OutputFiles:
     def _open(self, path):
         # The target of a link is replaced, not the link.
         target = Path(os.path.realpath(path))
-        if target in (part.target for part in self._parts.values()):
+        if target in (output.target for output in self._outputs.values()):
             raise OutputError(f"{path}: is named for two outputs")
         if target in (Path(os.path.realpath(other)) for other in self.inputs):
             raise OutputError(f"{path}: is the input, and would be overwritten")
+        stream = _standard_stream(path)
+        if stream is not None:
+            self._outputs[path] = _StreamOutput(target, stream)
+            return
         if target.exists() and not target.is_file():
             raise OutputError(f"{path}: is a folder or a device, not a file")
         if target.exists() and not os.access(target, os.W_OK):
             raise OutputError(f"{path}: cannot be written: it is read-only")
         if not target.parent.is_dir():
             raise OutputError(f"{path}: there is no folder {str(path.parent)!r}")
-        self._parts[path] = _Part(target)
+        self._outputs[path] = PendingFile(target)
 
     def write(self, path, text):
         """Write the text of one of the files.
@@ -117,39 +145,59 @@ class OutputFiles:
         """
         path = Path(path)
         with _naming(path):
-            self._parts[path].write(text)
+            self._outputs[path].write(text.encode("utf-8"))
 
     def __exit__(self, exc_type, exc, traceback):
         try:
             if exc_type is None:
-                for path, part in self._parts.items():
+                for path, output in self._outputs.items():
                     with _naming(path):
-                        os.replace(part.temporary, part.target)
+                        output.commit()
         finally:
             self._discard()
 
     def _discard(self):
-        for part in self._parts.values():
-            part.temporary.unlink(missing_ok=True)
+        for output in self._outputs.values():
+            output.discard()
 
 
-class _Part:
-    """A file to be, and the temporary file that holds its text till then."""
+class _StreamOutput:
+    """Text for a stream, which is kept until all outputs are complete."""
 
-    def __init__(self, target):
+    def __init__(self, target, stream):
         self.target = target
-        self.temporary = target.with_name(f".{target.name}.{token_hex(4)}.tmp")
-        with open(self.temporary, "x"):
-            pass
-        if target.exists():
-            self.temporary.chmod(target.stat().st_mode & 0o777)
+        self._stream = stream
+        self._content = b""
 
-    def write(self, text):
-        with open(self.temporary, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            # A full disk may show only here, and must before the file is replaced.
-            os.fsync(file.fileno())
+    def write(self, content):
+        self._content = content
+
+    def commit(self):
+        self._stream.flush()
+        # The reader of a pipe may have seen enough.
+        with (
+            suppress(BrokenPipeError),
+            open(self._stream.fileno(), "wb", closefd=False) as file,
+        ):
+            file.write(self._content)
+
+    def discard(self):
+        self._content = b""
+
+
+def _standard_stream(path):
+    """Return the standard stream that writes to a path, or None.
+
+    Replacing a file would lose what was, and is to be, printed there.
+    """
+    for stream in (sys.__stdout__, sys.__stderr__):
+        # There is no stream where it was closed before Python started.
+        with suppress(OSError, ValueError):
+            if stream is not None and os.path.samestat(
+                os.stat(path), os.fstat(stream.fileno())
+            ):
+                return stream
+    return None
 
 
 @contextmanager

@@ -1,12 +1,32 @@
 """Pipelines: the model at the end, what stands before it, and its fit parameters."""
 
+from typing import NamedTuple
+
 from sklearn import get_config
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 
-def split_pipeline(estimator):
+class Parts(NamedTuple):
+    """An estimator, split into its parts.
+
+    Attributes
+    ----------
+    transformers : list of Pipeline
+        To be applied in turn. Empty for a model with nothing before it.
+    model : estimator
+        Neither a Pipeline nor a `FrozenEstimator`.
+    frozen : bool
+        Whether the model is in a `FrozenEstimator`.
+    """
+
+    transformers: list
+    model: object
+    frozen: bool
+
+
+def parts_of(estimator):
     """Split an estimator into its transformers and the model at the end.
 
     Parameters
@@ -16,20 +36,22 @@ def split_pipeline(estimator):
 
     Returns
     -------
-    transformers : list of Pipeline
-        To be applied in turn. Empty for a model with nothing before it.
-    model : estimator
-        Neither a Pipeline nor a `FrozenEstimator`.
+    parts : Parts
     """
-    transformers = []
+    transformers, frozen = [], False
     while isinstance(estimator, Pipeline | FrozenEstimator):
         if isinstance(estimator, FrozenEstimator):
-            estimator = estimator.estimator
+            estimator, frozen = estimator.estimator, True
             continue
         if len(estimator.steps) > 1:
             transformers.append(estimator[:-1])
         estimator = estimator.steps[-1][1]
-    return transformers, estimator
+    return Parts(transformers, estimator, frozen)
+
+
+def split_pipeline(estimator):
+    """Return the transformers and the model of `parts_of`."""
+    return parts_of(estimator)[:2]
 
 
 def last_step(estimator):

@@ -1,4 +1,4 @@
-"""Predicted attack success is that of the attack, by shadow models."""
+"""Predicted attack success equals that of attacks by shadow models."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import scale
 
 from skpriv import GLSScorer
-from skpriv.leverage._terms import attack_power
+from skpriv.leverage._scores import attack_power
 
 
 def model(**params):
@@ -44,9 +44,13 @@ def test_prediction_lies_on_what_shadow_models_measure(n_classes, C):
     rng = np.random.default_rng(0)
     logits = np.column_stack([X[:, 0], -X[:, 0], X[:, 1]])[:, :n_classes]
     y = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
-    scorer = GLSScorer(model(C=C), score="attack_power").fit(X, y)
-    terms = scorer._model.terms(X, y, np.ones(len(y)))
-    predicted = 2 * terms.shift / np.sqrt(terms.variance - terms.shift**2)
+    scorer = GLSScorer(model(C=C), variant="attack_power").fit(X, y)
+    terms = scorer._sensitivities.terms(X, y, np.ones(len(y)))
+    predicted = (
+        2
+        * terms.confidence_shift
+        / np.sqrt(terms.confidence_variance - terms.confidence_shift**2)
+    )
     measured = shadow_gaps(X, y, model(C=C), 60, seed=1)
     # Each measured gap has a standard error of 0.18. The slope is known to a tenth.
     slope = (measured @ predicted) / (predicted @ predicted)
@@ -59,7 +63,7 @@ def test_attack_power_equals_its_formula():
     X = rng.normal(size=(80, 3))
     y = (X[:, 0] + rng.logistic(size=80) > 0).astype(int)
     weights = rng.uniform(0.5, 2, size=80)
-    scorer = GLSScorer(model(C=0.5), score="attack_power")
+    scorer = GLSScorer(model(C=0.5), variant="attack_power")
     scorer.fit(X, y, sample_weight=weights)
     p = scorer.estimator_.predict_proba(X)[:, 1]
     Z, r = np.column_stack([X, np.ones(80)]), y - p
@@ -94,7 +98,7 @@ def test_a_record_with_a_feature_of_its_own_is_found_for_certain():
     X = rng.normal(size=(60, 2))
     y = (X[:, 0] + rng.logistic(size=60) > 0).astype(int)
     X = np.column_stack([X, np.eye(60)[:, 0]])
-    scorer = GLSScorer(model(C=100.0), score="attack_power").fit(X, y)
+    scorer = GLSScorer(model(C=100.0), variant="attack_power").fit(X, y)
     assert scorer.scores_.argmax() == 0
     assert scorer.scores_[0] > 0.99
     assert scorer.scores_.min() >= 0.5

@@ -1,4 +1,4 @@
-"""The theory holds in simulation, within the simulation's own error."""
+"""Closed forms of the Gaussian linear model hold in simulations."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,6 @@
 """What must not change the values, and what must change them in a known way."""
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -148,14 +149,22 @@ def test_inputs_are_left_as_they_are(scorer):
     np.testing.assert_array_equal(y, before[1])
 
 
-@scorers
-def test_number_of_threads_does_not_change_a_bit(scorer):
-    import numba
+@pytest.fixture
+def all_threads():
+    before = numba.get_num_threads()
+    yield numba.config.NUMBA_NUM_THREADS
+    numba.set_num_threads(before)
 
+
+@pytest.mark.skipif(
+    numba.config.NUMBA_NUM_THREADS == 1, reason="several cores are needed"
+)
+@scorers
+def test_number_of_threads_does_not_change_a_bit(scorer, all_threads):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(700, 3)), rng.integers(0, 2, 700)
     results = []
-    for threads in (1, numba.config.NUMBA_NUM_THREADS):
+    for threads in (1, all_threads):
         numba.set_num_threads(threads)
         results.append(everything(scorer, X, y, X[:99] + 0.01, y[:99]))
     for one, several in zip(*results, strict=True):

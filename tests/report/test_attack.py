@@ -1,3 +1,5 @@
+"""The attack of an audit, and what the report says of it."""
+
 import json
 from dataclasses import replace
 
@@ -11,7 +13,7 @@ from skpriv import LiRAAttack
 from skpriv.datasets import EncodedTable, TableError
 from skpriv.evaluation import records_at_risk, success_by_group
 from skpriv.metrics import attack_report, score_agreement
-from skpriv.report import MODELS, fit_audit, summarise
+from skpriv.report import audit_table, choose_kind, summarise
 
 N = 60
 
@@ -24,7 +26,8 @@ def make_table(y=None, classes="abc"):
 
 
 def audit(name, table, n_shadows=16, n_neighbors=5):
-    return fit_audit(MODELS[name]["classification"], table, n_neighbors, n_shadows)
+    kind = choose_kind(name, "classification")
+    return audit_table(kind, table, n_neighbors=n_neighbors, n_shadows=n_shadows)
 
 
 @pytest.fixture(scope="module", params=["logistic", "knn"])
@@ -36,14 +39,14 @@ def attacked(request):
 
 def test_attack_is_on_the_audited_model(attacked):
     found, table, _ = attacked
-    if found.estimator is None:
-        expected = LiRAAttack(KNeighborsClassifier(5), n_shadows=16, random_state=0)
-    else:
+    if type(found.estimator) is LogisticRegression:
         assert found.attack.target_ is found.estimator
-        assert type(found.estimator) is LogisticRegression
-        expected = LiRAAttack(found.estimator, n_shadows=16, random_state=0)
+    else:
+        assert type(found.estimator) is KNeighborsClassifier
+    expected = LiRAAttack(found.estimator, n_shadows=16, random_state=0)
     expected.fit(table.X, table.y)
     assert_array_equal(found.attack.signals_, expected.signals_)
+    assert_array_equal(found.attack.scores_, expected.scores_)
 
 
 def test_report_of_an_attack_is_what_the_metrics_say(attacked):
@@ -72,8 +75,8 @@ def test_report_of_an_attack_is_what_the_metrics_say(attacked):
 def test_agreement_is_what_the_metric_says(attacked):
     found, _, report = attacked
     success, halves = found.attack.attack_success_, found.attack.attack_success_halves_
-    for name, scorer in found.scorers.items():
-        expected = score_agreement(success, scorer.scores_, halves=halves)
+    for name, scores in found.scores.items():
+        expected = score_agreement(success, scores, halves=halves)
         agreement = report["attack"]["agreement"][name]
         assert agreement["value"] == pytest.approx(expected.spearman)
         assert agreement["low"] == pytest.approx(expected.spearman_interval[0])
@@ -128,7 +131,7 @@ def test_few_shadows_give_no_ceiling():
 def test_score_without_values_agrees_with_nothing():
     table = make_table()
     found = audit("knn", table, 12)
-    found.scorers["waka"].scores_[3:] = np.nan
+    found.scores["waka"][3:] = np.nan
     report = summarise(found, table, source="here", n_top=3)
     assert set(report["attack"]["agreement"]["waka"].values()) == {None}
     assert report["attack"]["agreement"]["knn_shapley"]["value"] is not None
@@ -143,7 +146,7 @@ def test_halves_that_cannot_hold_two_classes_are_refused(name, y):
 
 def test_halves_with_fewer_records_than_neighbours_are_refused():
     table = make_table([0, 1] * 4, "ab")
-    with pytest.raises(TableError, match=r"8 records are too few to attack 5 .* 10: "):
+    with pytest.raises(TableError, match=r"8 records are too few .* 5 .* at least 10,"):
         audit("knn", table, n_neighbors=5)
     assert audit("knn", table, n_neighbors=4).attack is not None
     assert audit("logistic", table, n_neighbors=5).attack is not None

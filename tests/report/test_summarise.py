@@ -1,3 +1,5 @@
+"""An audit, summed up in plain data."""
+
 import json
 from types import SimpleNamespace
 
@@ -7,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skpriv.datasets import EncodedTable
-from skpriv.report import MODELS, Audit, summarise
+from skpriv.report import Audit, choose_kind, summarise
+from skpriv.report._prediction import predict_left_out
 from skpriv.report._summarise import describe_scores, percentiles, rank
 
 SCORES = st.lists(
@@ -32,6 +35,7 @@ def test_rank_is_by_the_first_score_then_the_next_and_missing_ones_are_last():
     first = np.array([np.nan, 0.2, 0.5, np.nan, 0.2])
     second = np.array([0.1, 0.3, np.nan, 0.2, np.nan])
     assert rank([first, second]).tolist() == [2, 1, 4, 3, 0]
+    assert rank([]).size == 0
 
 
 def make_table(y, classes):
@@ -109,11 +113,21 @@ def encoded():
 
 
 def sum_up(encoded, scores, **options):
-    scorers = {
-        name: SimpleNamespace(scores_=np.array(values), **options)
-        for name, values in scores.items()
-    }
-    audit = Audit(MODELS["knn"]["classification"], None, scorers, 2)
+    kind = choose_kind("knn", "classification")
+    model = kind.build(n_neighbors=2).fit(encoded.X, encoded.y)
+    predictions = predict_left_out(model, encoded.X, encoded.y)
+    audit = Audit(
+        estimator=model,
+        title=kind.title,
+        y=encoded.y,
+        n_neighbors=2,
+        specs=kind.scorers,
+        scorers={name: SimpleNamespace(**options) for name in scores},
+        scores={name: np.array(values) for name, values in scores.items()},
+        predictions=predictions,
+        neighbors=predictions,
+        attack=None,
+    )
     return summarise(audit, encoded, source="here", n_top=3)
 
 

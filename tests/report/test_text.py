@@ -1,3 +1,5 @@
+"""The text of a report, for a terminal."""
+
 import copy
 
 import pytest
@@ -180,8 +182,8 @@ def test_data_and_encoding_are_told(report):
     assert "1 number scaled, 2 categories one-hot, 1 date scaled" in text
     assert "missing values marked in age" in text
     assert "left out as identifier: id" in text
-    assert "gets 87.5% of the labels right" in text
-    assert "always answering no would get 60.0%" in text
+    assert "predicts 87.5% of the labels correctly when each record is left out" in text
+    assert "always answering no would be correct for 60.0%" in text
 
 
 def test_direction_and_meaning_are_told(report):
@@ -221,18 +223,19 @@ def test_many_scores_are_listed_without_percentiles(report_of_five):
 
 def test_fitted_model_and_neighbours_are_told(report_of_five):
     text = " ".join(format_report(report_of_five).split())
-    assert "Model logistic regression. With a fifth left out in turn" in text
+    assert "Model logistic regression. It predicts 87.5% of the labels" in text
     assert "It has 12.3 effective parameters" in text
     assert (
-        "Beside k-nearest neighbours, k = 5, for WaKA, Shapley, leave-one-out." in text
-    )
+        "k-NN k-nearest neighbours, k = 5, which WaKA, Shapley and leave-one-out are "
+        "about. It predicts 87.5% of the labels"
+    ) in text
     assert "not converged" not in text
 
 
 def test_a_model_that_has_not_converged_says_so(report_of_five):
     report_of_five["model"] |= {"effective_parameters": None, "not_converged": 2345}
     text = " ".join(format_report(report_of_five).split())
-    assert "It has not converged for 2,345 records." in text
+    assert "For 2,345 records it has not converged." in text
     assert "effective parameters" not in text
 
 
@@ -245,7 +248,9 @@ def test_missing_scores_are_shown_and_counted(report_of_five):
     score["by_class"]["no"] |= {"mean": None, "part_of_sum": None}
     text = format_report(report)
     assert row_with(text, "1234 ")[:4] == ["1234", "yes", "NaN", "1.234e-05"]
-    assert "none could be trusted (leverage of 2,345 records)" in " ".join(text.split())
+    assert "no score can be trusted (leverage of 2,345 records)" in " ".join(
+        text.split()
+    )
     assert row_with(text, "no     ") == ["no", "1,500", "NaN", "60.0%", "-"]
     assert text.index("  yes  ", text.index("by class")) < text.index("  no     ")
     assert "NaN" not in format_report(report_of_five)
@@ -259,14 +264,15 @@ def test_an_attack_is_told(report_of_an_attack):
     assert row_with(text, "54.3%")[0] == "AUC"
     assert row_with(text, "TPR at 1.0% FPR")[-3] == "3.5%"
     assert row_with(text, "TPR at 0.1% FPR")[-3:] == ["-", "-", "-"]
-    agreement = text[text.index("How well the scores") : text.index("Higher is more")]
+    agreement = text[text.index("How well the scores") : text.index("Higher is")]
     row = row_with(agreement, "  WaKA  ")
     assert row[1:] == ["0.41", "0.40", "0.42", "0.72", "30.0%"]
     flat = " ".join(text.split())
     assert "(LiRA), with 64 shadow models" in flat
     assert "-: there are too few records to tell." in flat
-    assert "shows for 1,234 records (49.4%), of which 5% at most" in flat
-    assert "the surest first: 71, 7." in flat
+    assert "For 1,234 records (49.4%) it is clear that the attack does not" in flat
+    assert "at most 5% of these" in flat
+    assert "The evidence is strongest for 71, 7 (" in flat
 
 
 def test_few_scores_leave_room_for_neighbours_and_the_attack(report_of_an_attack):
@@ -284,8 +290,9 @@ def test_an_attack_that_shows_nobody_and_agrees_with_nothing_is_told(
     attack["at_risk"] |= {"records": 0, "part_of_records": 0.0, "surest": []}
     attack["agreement"]["WaKA"] = dict.fromkeys(attack["agreement"]["WaKA"])
     text = format_report(report_of_an_attack)
-    assert "surest" not in text
-    agreement = text[text.index("How well the scores") : text.index("Higher is more")]
+    assert "There is no record for which it is clear" in " ".join(text.split())
+    assert "strongest" not in text
+    agreement = text[text.index("How well the scores") : text.index("Higher is")]
     assert row_with(agreement, "  WaKA  ")[1:] == ["-"] * 5
 
 
@@ -303,15 +310,15 @@ def test_report_of_a_quantity_has_no_classes(report_of_a_quantity):
     text = format_report(report_of_a_quantity)
     flat = " ".join(text.split())
     assert "ill: from -1.5 to 1.23457e+06" in flat
-    assert "it explains 45.6% of the variance of the label." in flat
+    assert "It explains 45.6% of the variance of the label when a fifth" in flat
     assert row_with(text, "1234.5")[:3] == ["1234", "1234.5", "0.1"]
     assert "class" not in text
-    assert "like it" not in text
+    assert "agree" not in text
 
 
 def test_a_score_that_takes_too_long_is_named(report):
     report["too_slow"] = ["Shapley"]
-    assert "Shapley: left out, as it takes too long" in format_report(report)
+    assert "Shapley: left out, since it takes too long" in format_report(report)
 
 
 def test_many_classes_are_cut_short(report):

@@ -1,3 +1,5 @@
+"""Reports as JSON and CSV, in files that are whole or not there."""
+
 import csv
 import io
 import json
@@ -140,6 +142,48 @@ def test_replacing_that_fails_is_named_and_leaves_nothing(tmp_path, monkeypatch)
     assert names(tmp_path) == []
 
 
+def test_file_that_is_standard_output_is_appended_to(tmp_path, monkeypatch):
+    log = tmp_path / "log"
+    log.write_text("old\n")
+    with open(log, "a") as stdout:
+        monkeypatch.setattr(sys, "__stdout__", stdout)
+        with OutputFiles([log, tmp_path / "b"]) as files:
+            files.write(log, "new é\n")
+            stdout.write("printed\n")
+    assert log.read_text(encoding="utf-8") == "old\nprinted\nnew é\n"
+    assert names(tmp_path) == ["b", "log"]
+
+
+def test_standard_output_is_written_once_and_not_after_a_fault(tmp_path, monkeypatch):
+    log = tmp_path / "log"
+
+    def work():
+        with OutputFiles([log]) as files:
+            files.write(log, "new")
+            raise KeyboardInterrupt
+
+    with open(log, "a") as stdout:
+        monkeypatch.setattr(sys, "__stdout__", stdout)
+        with pytest.raises(OutputError, match="is named for two outputs"):
+            open_outputs(log, log)
+        with pytest.raises(KeyboardInterrupt):
+            work()
+    assert log.read_text() == ""
+
+
+def test_pipe_may_be_an_output_and_its_reader_may_leave_early(monkeypatch):
+    reading, writing = os.pipe()
+    with open(reading) as pipe, open(writing, "w") as stdout:
+        monkeypatch.setattr(sys, "__stdout__", stdout)
+        path = f"/dev/fd/{writing}"
+        with OutputFiles([path]) as files:
+            files.write(path, "new\n")
+        assert pipe.readline() == "new\n"
+        pipe.close()
+        with OutputFiles([path]) as files:
+            files.write(path, "more\n")
+
+
 def test_json_has_all_but_the_records():
     report = {"data": {"label": "é", "x": None}, "records": {"record": [1]}}
     assert json.loads(to_json(report)) == {"data": {"label": "é", "x": None}}
@@ -160,3 +204,29 @@ def test_scores_csv_reads_back_to_the_last_bit():
 def test_missing_score_is_empty_in_csv():
     records = {"record": [1, 2], "leverage": [None, 0.5]}
     assert to_scores_csv({"records": records}) == "record,leverage\n1,\n2,0.5\n"
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "=1+1",
+        "@SUM(A1)",
+        "+cmd|' /C calc'!A0",
+        "-2+3",
+        "\t=1",
+        "\r=1",
+        "-inf",
+        "\uff1d1",
+    ],
+)
+def test_text_that_a_spreadsheet_would_run_is_escaped_in_csv(label):
+    records = {"record": [1], "label": [label]}
+    _, row = csv.reader(io.StringIO(to_scores_csv({"records": records}), newline=""))
+    assert row == ["1", f"'{label}"]
+
+
+@pytest.mark.parametrize("label", ["-1", "+1.5e-3", "a=1", "", "'=1"])
+def test_other_text_is_left_as_it_is_in_csv(label):
+    records = {"record": [1], "label": [label], "leverage": [-1e-17]}
+    _, row = csv.reader(io.StringIO(to_scores_csv({"records": records})))
+    assert row == ["1", label, "-1e-17"]

@@ -13,6 +13,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from skpriv.utils._pipelines import (
     fit_params_of_last_step,
     last_step,
+    parts_of,
     replace_last_step,
     split_pipeline,
     transform_before_last,
@@ -42,6 +43,15 @@ def test_split_returns_the_model_and_all_transformers(estimator, n_transformers)
     transformers, model = split_pipeline(estimator)
     assert model is MODEL
     assert len(transformers) == n_transformers
+
+
+def test_a_model_is_frozen_however_deep_it_is_frozen():
+    frozen = FrozenEstimator(MODEL)
+    for estimator in (frozen, make_pipeline(PCA(2), frozen), FrozenEstimator(nested())):
+        assert parts_of(estimator).frozen
+    before = make_pipeline(FrozenEstimator(StandardScaler().fit(X)), MODEL)
+    for estimator in (MODEL, nested(), before):
+        assert not parts_of(estimator).frozen
 
 
 def test_the_last_step_of_a_pipeline_may_be_frozen():

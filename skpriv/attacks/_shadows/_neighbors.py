@@ -4,13 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit, prange
 from scipy.stats import binom
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
 from skpriv.attacks._shadows._signals import signals_from_probabilities, votes
 from skpriv.attacks._shadows._training import FinishedShadow, Shadows
+from skpriv.utils._threads import njit, prange
 
 _MISSED = 1e-9
 _MOST_PATTERNS = 100_000

@@ -6,7 +6,7 @@ from torch.func import functional_call
 
 
 class Reused(nn.Module):
-    """A layer at two places, written over in place, and a weight used outside."""
+    """A layer that is called twice and overwritten, and a weight used outside of it."""
 
     def __init__(self):
         super().__init__()
@@ -21,7 +21,7 @@ class Reused(nn.Module):
 
 
 class TimeFirst(nn.Module):
-    """Records are not the first axis inside."""
+    """Inside, records are not the first axis."""
 
     def __init__(self):
         super().__init__()
@@ -34,7 +34,7 @@ class TimeFirst(nn.Module):
 
 
 class Tied(nn.Module):
-    """An embedding whose table is the last layer's weight too."""
+    """An embedding whose table is also the weight of the last layer."""
 
     def __init__(self):
         super().__init__()
@@ -127,7 +127,7 @@ def net_and_inputs(name, n_records=5, seed=0):
 
 
 def naive_rows(module, jacobians, inputs):
-    """One backward pass a record and logit."""
+    """Return the Jacobians, by one backward pass per record and logit."""
     names = [name for layer in jacobians.layers for name in layer.names]
     parameters = dict(module.named_parameters())
     leaves = {name: parameters[name].clone().requires_grad_() for name in names}

@@ -1,3 +1,5 @@
+"""Jacobians are the gradients of single records, for layers of all kinds."""
+
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -6,8 +8,8 @@ from modules import NETS, naive_rows, net_and_inputs
 from numpy.testing import assert_allclose
 from torch import nn
 
-from skpriv.leverage._network._blocks import FactoredBlock, LookupBlock, rows
-from skpriv.leverage._network._jacobians import Jacobians
+from skpriv.leverage.network._blocks import FactoredBlock, LookupBlock, rows
+from skpriv.leverage.network._jacobians import Jacobians
 
 
 @pytest.fixture(params=NETS)
@@ -62,6 +64,16 @@ def test_flattening_is_undone(case):
         assert torch.equal(again[name], value)
 
 
+def test_parameters_outside_of_layers_keep_their_order():
+    # Else a sketch would differ from process to process.
+    module, inputs = net_and_inputs("convolutions")
+    names = [name for name, _ in module.named_parameters()]
+    jacobians = Jacobians(module, names, lambda out: out, inputs)
+    rest = jacobians.layers[-1].names
+    assert len(rest) == 6
+    assert rest == [name for name in names if name in rest]
+
+
 @pytest.mark.parametrize(
     ("name", "kinds"),
     [
@@ -78,7 +90,7 @@ def test_common_layers_keep_factors(name, kinds):
 
 
 class Unused(nn.Module):
-    """Layers that it does not use, and one that it uses from outside."""
+    """A layer that is not used, and one whose weight is used outside of it."""
 
     def __init__(self):
         super().__init__()
@@ -91,7 +103,7 @@ class Unused(nn.Module):
 
 
 class Routed(nn.Module):
-    """A layer that sees chosen places only, as many as there are records or not."""
+    """A layer that sees only some positions, perhaps as many as there are records."""
 
     def __init__(self):
         super().__init__()
@@ -99,10 +111,10 @@ class Routed(nn.Module):
         self.out = nn.Linear(30, 3)
 
     def forward(self, x):
-        places = x.reshape(-1, 4)
-        chosen = places[:, 0] > 0
-        out = places.new_zeros(len(places), 6)
-        out = out.index_put((chosen.nonzero()[:, 0],), self.expert(places[chosen]))
+        positions = x.reshape(-1, 4)
+        chosen = positions[:, 0] > 0
+        out = positions.new_zeros(len(positions), 6)
+        out = out.index_put((chosen.nonzero()[:, 0],), self.expert(positions[chosen]))
         return self.out(torch.tanh(out).reshape(len(x), -1))
 
 
@@ -126,20 +138,20 @@ def awkward_cases():
     silent[:3] = 0
     chosen = normal(24, 5, 4)
     chosen[:, :, 0] = -1.0
-    chosen[:, :3, 0] = 1.0  # three of five places: a multiple of the records
+    chosen[:, :3, 0] = 1.0  # three of five positions: a multiple of the records
     prelu = nn.Sequential(nn.Linear(4, 6), nn.PReLU(), nn.Linear(6, 3))
     return {
         "unused": (Unused(), normal(5, 4)),
         "first records are silent": (SequenceFirst(), silent),
-        "chosen places": (Routed(), chosen),
-        "other chosen places": (Routed(), normal(7, 5, 4)),
+        "chosen positions": (Routed(), chosen),
+        "other chosen positions": (Routed(), normal(7, 5, 4)),
         "as many records as logits": (prelu, normal(3, 4)),
         "more records than logits": (prelu, normal(8, 4)),
     }
 
 
 @pytest.mark.parametrize("name", awkward_cases())
-def test_no_layer_is_believed_unseen(name):
+def test_blocks_of_no_layer_are_used_without_verification(name):
     torch.manual_seed(0)
     module, inputs = awkward_cases()[name]
     module = module.double().eval().requires_grad_(False)
@@ -151,7 +163,7 @@ def test_no_layer_is_believed_unseen(name):
         assert_allclose(found, expected, rtol=1e-10, atol=1e-13)
 
 
-def test_threads_do_not_mix_what_they_see():
+def test_threads_do_not_mix_their_observations():
     module, inputs = net_and_inputs("volumes", 40)
     names = [name for name, _ in module.named_parameters()]
     jacobians = Jacobians(module, names, lambda out: out, inputs)

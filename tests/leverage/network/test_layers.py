@@ -1,11 +1,11 @@
+"""A choice of layers selects the parameters that it names."""
+
 import pytest
+import torch
+from torch import nn
+from torch.nn.utils.parametrizations import weight_norm
 
-torch = pytest.importorskip("torch")
-
-from torch import nn  # noqa: E402
-from torch.nn.utils.parametrizations import weight_norm  # noqa: E402
-
-from skpriv.leverage._network._layers import select_parameters  # noqa: E402
+from skpriv.leverage.network._layers import select_parameters
 
 
 def _plain():
@@ -98,13 +98,13 @@ def test_frozen_parameters_are_passed_over(layers, expected):
 @pytest.mark.parametrize(
     ("layers", "trainable", "match"),
     [
-        (4, None, r"layers=4 wants as many.* has 3: '0', '2', '3'"),
+        (4, None, r"layers=4 must be .* has 3: '0', '2', '3'"),
         (0, None, "layers=0"),
         (["2", "conv"], None, r"layers has 'conv'.*'0.weight', '0.bias', '2.weight'"),
         (["2.weigh"], None, "layers has '2.weigh'"),
         (["3"], {"0.weight"}, "layers has '3'"),
-        ([], None, "chooses no parameter"),
-        ("last", set(), "without any parameter to train"),
+        ([], None, "selects no parameter"),
+        ("last", set(), "without trained parameters"),
     ],
 )
 def test_choices_of_nothing_are_refused(layers, trainable, match):

@@ -1,1 +1,0 @@
-"""Leverage of neural networks: their layers, curvature and solvers."""

@@ -1,0 +1,94 @@
+"""Linear models of scikit-learn, as a `GLSScorer` sees them."""
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_array
+
+from skpriv.leverage._adapters import Adapter
+from skpriv.leverage._inverse import NegativeCurvatureError
+from skpriv.leverage._scores import RecordTerms, Sensitivities
+from skpriv.leverage.linear._readers import READERS, SMOOTH_LOSSES
+from skpriv.utils._labels import Labels
+
+# A linear model has one layer, and its curvature is solved for directly.
+_OPTIONS = {
+    "layers": ("last", "all", 1),
+    "solver": ("auto", "direct"),
+    "curvature": ("ggn",),
+    "damping": ("auto",),
+    "device": ("auto", "cpu"),
+}
+
+
+class LinearAdapter(Adapter):
+    """Models whose logits are linear in the features; one reader each in `READERS`."""
+
+    def check(self, y):
+        kind = type(self.model)
+        if kind in SMOOTH_LOSSES and self.model.loss not in SMOOTH_LOSSES[kind]:
+            raise TypeError(
+                f"estimator is a {kind.__name__} with loss={self.model.loss!r}, which "
+                "does not have a smooth curvature; the loss must be one of "
+                f"{SMOOTH_LOSSES[kind]}."
+            )
+        for name, allowed in _OPTIONS.items():
+            value = getattr(self.options, name)
+            if value not in allowed:
+                raise ValueError(
+                    f"{name}={value!r} applies to networks only, but estimator ends in "
+                    f"{self.model!r}; {name} must be one of {allowed}."
+                )
+
+    def rows(self, fitted, X):
+        return check_array(
+            fitted.transform(X),
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            estimator="GLSScorer",
+        )
+
+    def check_labels(self, fitted, y):
+        if not self.is_classifier:
+            return
+        if y.ndim > 1:
+            raise ValueError(
+                f"y has shape {y.shape}, but a classifier's labels must be of shape "
+                "(n_samples,); score each label of a multilabel problem by itself."
+            )
+        classes = fitted.model.classes_
+        unknown = np.unique(y[Labels(classes).codes(y, unknown=-1) < 0])
+        if unknown.size:
+            raise ValueError(
+                f"y has labels {unknown[:5]} that the model was not fitted on; they "
+                f"must be among {classes[:5]}{' and more' * (len(classes) > 5)}."
+            )
+
+    def sensitivities(
+        self, fitted, rows, y, sample_weight, random_state, *, attack_power
+    ):
+        self.check_labels(fitted, y)
+        model = fitted.model
+        read = READERS[type(model)]
+        sensitivities = read(model, rows, y, sample_weight)
+        if attack_power and not sensitivities.has_confidence:
+            raise ValueError(
+                "variant='attack_power' needs a classifier that fits the probabilities "
+                "of all classes in one loss (LogisticRegression, or SGDClassifier with "
+                f"loss='log_loss' and two classes), but estimator ends in {model!r}."
+            )
+        rows = rows.tocsr() if sp.issparse(rows) else rows
+        try:
+            return sensitivities.solve(
+                rows, y, sample_weight, attack_power=attack_power
+            )
+        except NegativeCurvatureError:
+            return NotAtMinimum()
+
+
+class NotAtMinimum(Sensitivities):
+    """A model whose objective has negative curvature at its weights."""
+
+    def terms(self, X, y, sample_weight):
+        n_records = X.shape[0]
+        unknown = np.full(n_records, np.nan)
+        return RecordTerms.without_minimum(n_records, newton_step=unknown)

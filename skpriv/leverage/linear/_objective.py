@@ -1,0 +1,68 @@
+"""The objective that a fitted linear model minimises, in one form for all models."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from skpriv.leverage.linear._losses import Loss
+from skpriv.leverage.linear._targets import ClassIndicators, RegressionTargets
+from skpriv.utils._batches import row_batches
+
+
+@dataclass
+class Objective:
+    """Σ wᵢ ℓ(yᵢ, fᵢ) + l1 |θ|₁ + l2 ‖θ‖²/2, where the intercept is not penalised.
+
+    Attributes
+    ----------
+    loss : Loss or None
+        The loss of each logit; None if there is one loss of all logits, the softmax
+        cross-entropy.
+    coef : ndarray of shape (n_outputs, n_features)
+    intercept : ndarray of shape (n_outputs,)
+    fit_intercept : bool
+    l1, l2 : ndarray of shape (n_outputs,)
+        Penalties of the weights, added to the sum (not the mean) over records.
+    active : ndarray of bool, of shape (n_outputs, n_features)
+        Weights that a small change of a label changes.
+    targets : RegressionTargets or ClassIndicators
+        How labels enter the loss.
+    averaged : bool, default=False
+        Whether a record's leverage is the mean over outputs rather than the sum.
+    constant : float, default=0
+        Value of an additional feature, whose weight is the last of `coef`: an
+        intercept that is penalised. 0 if there is none.
+    """
+
+    loss: Loss | None
+    coef: np.ndarray
+    intercept: np.ndarray
+    fit_intercept: bool
+    l1: np.ndarray
+    l2: np.ndarray
+    active: np.ndarray
+    targets: RegressionTargets | ClassIndicators
+    averaged: bool = False
+    constant: float = 0.0
+
+    def design(self, X):
+        """Return X with the constant feature, if there is one."""
+        if not self.constant:
+            return X
+        column = np.full((X.shape[0], 1), self.constant)
+        if sp.issparse(X):
+            return sp.hstack([X, column], format="csr")
+        return np.hstack([X, column])
+
+    def logits(self, X):
+        """Return the logits, or linear predictions, of a design in double precision."""
+        out = np.empty((X.shape[0], len(self.coef)))
+        for rows in row_batches(X.shape[0]):
+            out[rows] = X[rows] @ self.coef.T + self.intercept
+        return out
+
+    def penalty_gradient(self, output):
+        """Return the gradient of the penalty in one output's weights."""
+        theta = self.coef[output]
+        return self.l2[output] * theta + self.l1[output] * np.sign(theta)

@@ -1,0 +1,43 @@
+"""The interface of linear models' sensitivities."""
+
+from abc import abstractmethod
+
+from skpriv.leverage._scores import Sensitivities
+
+
+class LinearSensitivities(Sensitivities):
+    """Sensitivities of a linear model, once `solve` has computed its curvature.
+
+    Attributes
+    ----------
+    has_confidence : bool
+        Whether one loss fits the probabilities of all classes.
+    """
+
+    has_confidence = False
+
+    @abstractmethod
+    def solve(self, X, y, sample_weight, *, attack_power=False):
+        """Compute the curvature of the model at its fitted weights.
+
+        Parameters
+        ----------
+        X : {ndarray, sparse matrix} of shape (n_rows, n_features)
+            The rows that it was fitted on.
+        y : ndarray of shape (n_rows,) or (n_rows, n_outputs)
+            Their labels.
+        sample_weight : ndarray of shape (n_rows,)
+            Their weights.
+        attack_power : bool, default=False
+            Whether terms must include the shift and the variance of each record's
+            confidence. Only if `has_confidence`.
+
+        Returns
+        -------
+        self : LinearSensitivities
+
+        Raises
+        ------
+        NegativeCurvatureError
+            If the fitted weights are not at a minimum.
+        """

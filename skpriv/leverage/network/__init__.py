@@ -1,0 +1,1 @@
+"""Sensitivities of neural networks: reading them, their curvature, and solvers."""

@@ -1,0 +1,277 @@
+"""A network as the computation of its sensitivities sees it: module, loss, penalty."""
+
+import copy
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+
+from skpriv.leverage.network._losses import LogisticLoss, SoftmaxLoss, SquaredLoss
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """A fitted network.
+
+    Attributes
+    ----------
+    module : torch.nn.Module
+        A copy in double precision and in evaluation mode, whose parameters require no
+        gradients.
+    loss : SoftmaxLoss, LogisticLoss or SquaredLoss
+    weight_decay : dict of str to float
+        For each parameter by name, the λ of the penalty λ ‖θ‖²/2 that is added to the
+        mean loss.
+    trainable : frozenset of str
+        Names of the parameters that were trained.
+    device : torch.device
+        The device of the module.
+    half_sample_damping : float, default=1
+        Factor on λ when only half of the records are trained on: 2 if the penalty is
+        added to the sum of the losses, and hence does not depend on their number.
+    """
+
+    module: torch.nn.Module
+    loss: SoftmaxLoss | LogisticLoss | SquaredLoss
+    weight_decay: dict
+    trainable: frozenset
+    device: torch.device
+    half_sample_damping: float = 1.0
+
+    def inputs(self, X):
+        """Return rows in the form that the module takes.
+
+        Parameters
+        ----------
+        X : {ndarray, sparse matrix} of shape (n, ...)
+
+        Returns
+        -------
+        inputs : Tensor of shape (n, ...)
+            On the device of the module: integers as int64, all else as float64.
+        """
+        X = X.toarray() if sp.issparse(X) else np.asarray(X)
+        dtype = torch.int64 if X.dtype.kind in "biu" else torch.float64
+        return torch.tensor(X, dtype=dtype, device=self.device)
+
+    def tensor(self, values):
+        """Return an array as a tensor of the same dtype on the device of the module."""
+        return torch.as_tensor(values, device=self.device)
+
+    def check(self, inputs, codes):
+        """Raise unless the outputs of the module are valid and match the labels.
+
+        Parameters
+        ----------
+        inputs : Tensor
+            Of a few records.
+        codes : Tensor
+            Of these or more records.
+
+        Raises
+        ------
+        TypeError
+            If the module returns no single tensor.
+        ValueError
+            If the outputs do not match the labels, are NaN, or depend on the other
+            records in the batch.
+        """
+        with torch.no_grad():
+            # Copies, in case a module writes to its inputs in place.
+            outputs = self.module(inputs.clone())
+            if not isinstance(outputs, torch.Tensor):
+                raise TypeError(
+                    "the module of estimator's network must return a single tensor, "
+                    f"but it returns a {type(outputs).__name__}."
+                )
+            alone = self._outputs_alone(inputs)
+        self.loss.check(outputs, codes)
+        if outputs.isnan().any() or self._has_nan():
+            raise ValueError(
+                "estimator's network has parameters or outputs that are NaN: its "
+                "training has diverged."
+            )
+        if alone is None or not torch.allclose(alone, outputs, rtol=1e-6, atol=1e-9):
+            raise ValueError(
+                "the outputs of estimator's network for a record must not depend on "
+                "the other records in the batch (batch norms must have "
+                "track_running_stats=True)."
+            )
+
+    def _has_nan(self):
+        return any(p.isnan().any() for p in self.module.parameters())
+
+    def _outputs_alone(self, inputs):
+        """Return the outputs in batches of one record; None if the module fails."""
+        try:
+            return torch.cat([self.module(x[None].clone()) for x in inputs])
+        except (RuntimeError, ValueError):
+            return None
+
+
+class Reader(ABC):
+    """Read the networks of one library, and fit them.
+
+    Parameters
+    ----------
+    model : estimator
+        The network, fitted or not.
+    """
+
+    def __init__(self, model):
+        self.model = model
+
+    @abstractmethod
+    def check(self):
+        """Raise unless the network and its loss are supported.
+
+        Raises
+        ------
+        TypeError
+            If the network or its loss is not supported.
+        ValueError
+            If a parameter of the loss is not supported.
+        """
+
+    @abstractmethod
+    def held_out_remedy(self):
+        """Return the parameter with which all rows are trained on; None if they are.
+
+        Returns
+        -------
+        remedy : str or None
+            Such as ``"early_stopping=False"``.
+        """
+
+    @abstractmethod
+    def rows(self, X):
+        """Return rows in the form that ``fit`` takes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n, ...)
+
+        Returns
+        -------
+        X : {ndarray, sparse matrix} of shape (n, ...)
+
+        Raises
+        ------
+        TypeError
+            If the network does not support such rows.
+        """
+
+    @abstractmethod
+    def targets(self, y, *, frozen):
+        """Learn which outputs labels belong to, from those of the training records.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n,) or (n, n_outputs)
+        frozen : bool
+            Whether the network is fitted already, and is not fitted again.
+
+        Returns
+        -------
+        targets : TargetColumns or OutputNumbers
+
+        Raises
+        ------
+        ValueError
+            If there are several labels per record for a classifier, or labels that
+            the network does not support.
+        """
+
+    @abstractmethod
+    def fitted_targets(self, targets):
+        """Return the targets of the fitted network.
+
+        Parameters
+        ----------
+        targets : TargetColumns or OutputNumbers
+            As learned from all records; the network may be fitted on a part of them.
+
+        Returns
+        -------
+        targets : TargetColumns or OutputNumbers
+        """
+
+    @abstractmethod
+    def network(self, n_records, device="auto", *, sample_weight=None):
+        """Read the fitted network.
+
+        Parameters
+        ----------
+        n_records : int
+            Number of records that it was fitted on.
+        device : str, default="auto"
+            Where to compute; "auto" is the device of its parameters.
+        sample_weight : ndarray of shape (n_records,), default=None
+            The weights that it was fitted with; None means 1 each.
+
+        Returns
+        -------
+        network : Network
+
+        Raises
+        ------
+        TypeError, ValueError
+            As in `check`, and a ValueError if the device is not available.
+        """
+
+    @staticmethod
+    @abstractmethod
+    def fit(estimator, X, y, sample_weight):
+        """Fit an estimator that ends in a network.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A network, or a Pipeline that ends in one. Changed in place.
+        X : array-like
+        y : ndarray
+            In the form of ``targets(y).for_fit(y)``.
+        sample_weight : ndarray of shape (n_records,) or None
+
+        Returns
+        -------
+        estimator : estimator
+        """
+
+
+def choose_device(device, module):
+    """Return the device to compute on.
+
+    Parameters
+    ----------
+    device : str
+        "auto" is the device of the module's parameters.
+    module : torch.nn.Module
+
+    Returns
+    -------
+    device : torch.device
+
+    Raises
+    ------
+    ValueError
+        If the device is not available.
+    """
+    if device == "auto":
+        return next((p.device for p in module.parameters()), torch.device("cpu"))
+    try:
+        chosen = torch.device(device)
+        torch.empty(0, device=chosen)
+    except (RuntimeError, AssertionError) as error:
+        raise ValueError(
+            f"device={device!r} is not available: {str(error).splitlines()[0]}"
+        ) from None
+    return chosen
+
+
+def copy_for_evaluation(module, device):
+    """Copy a module in double precision and evaluation mode, without gradients."""
+    module = copy.deepcopy(module).to(device=device, dtype=torch.float64)
+    return module.eval().requires_grad_(False)
