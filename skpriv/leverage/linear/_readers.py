@@ -145,7 +145,7 @@ def read_sgd(estimator, X, y, sample_weight):
     objective = _objective(
         estimator, loss, targets, l1=l1, l2=l2, averaged=loss.for_regression
     )
-    return SeparableSensitivities(objective)
+    return SeparableSensitivities(replace(objective, half_sample_penalty=1.0))
 
 
 def _sgd_penalties(estimator, n_records):
