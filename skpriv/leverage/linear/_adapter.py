@@ -39,9 +39,9 @@ class LinearAdapter(Adapter):
                     f"{self.model!r}; {name} must be one of {allowed}."
                 )
 
-    def rows(self, fitted, X):
+    def array(self, fitted, X):
         return check_array(
-            fitted.transform(X),
+            X,
             accept_sparse="csr",
             dtype=[np.float64, np.float32],
             estimator="GLSScorer",

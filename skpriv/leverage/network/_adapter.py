@@ -20,7 +20,6 @@ class NetworkAdapter(Adapter):
         super().__init__(estimator, parts, options)
         self.takes_any_input = True
         self.takes_columns = not self.is_classifier
-        self._transforms = bool(parts.transformers)
         self._reader = self.reader(parts.model)
 
     def check(self, y):
@@ -41,14 +40,14 @@ class NetworkAdapter(Adapter):
 
     def rows_for_fit(self, X):
         """Return rows in the dtype of the network, unless a transformer gets them."""
-        return X if self._transforms else self._reader.rows(X)
+        return X if self.has_transformers else self._reader.rows(X)
 
     def _fit_copy(self, copy, X, y, sample_weight):
         return self.reader.fit(copy, X, self._targets.for_fit(y), sample_weight)
 
-    def rows(self, fitted, X):
+    def array(self, fitted, X):
         """Return rows as an array in the dtype of the fitted network."""
-        return self.reader(fitted.model).rows(fitted.transform(X))
+        return self.reader(fitted.model).rows(X)
 
     def check_labels(self, fitted, y):
         """Raise a ValueError if a label was not seen in fit."""
