@@ -213,14 +213,14 @@ def check_net(net):
             f"estimator ends in a {type(net).__name__}; supported skorch nets are "
             f"{_names(_CRITERIA)}, and subclasses of them."
         )
-    _check_training(net)
-    check_draws(net)
     criterion = criterion_of(net)
     if criterion is None:
         raise ValueError(
             "estimator ends in a net that was trimmed for prediction, which removed "
             "its criterion and its optimizer; it must not be trimmed."
         )
+    _check_training(net)
+    check_draws(net)
     supported = _CRITERIA[kinds[0]]
     if type(criterion) not in supported:
         raise TypeError(
