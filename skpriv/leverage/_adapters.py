@@ -182,6 +182,31 @@ class Adapter(ABC):
         params = fit_params_of_last_step(copy, sample_weight=sample_weight)
         return copy.fit(X, y, **params)
 
+    def needs_all_records(self):
+        """Tell whether the estimator can be fitted on all records only, not on folds.
+
+        Returns
+        -------
+        needed : bool
+        """
+        return False
+
+    def training_weights(self, fitted, sample_weight):
+        """Return the weights that the records had in the loss that was minimised.
+
+        Parameters
+        ----------
+        fitted : Fitted
+        sample_weight : ndarray of shape (n_rows,)
+            The weights that were passed to ``fit``; all 1 if there were none.
+
+        Returns
+        -------
+        weights : ndarray of shape (n_rows,)
+            These, times those that training itself gives to records.
+        """
+        return sample_weight
+
     def rows(self, fitted, X):
         """Return rows as the fitted model sees them, as an array.
 

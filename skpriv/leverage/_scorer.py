@@ -328,7 +328,8 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
 
         self._fitted, rows, self._sensitivities = self._fit_on(records, random_state)
         self.estimator_ = self._fitted.estimator
-        terms = assess(self._sensitivities.terms(rows, records.y, records.weights))
+        weights = self._adapter.training_weights(self._fitted, records.weights)
+        terms = assess(self._sensitivities.terms(rows, records.y, weights))
         if self.cv is None:
             scores, status = self._scores_of(terms, members=True), terms.status
         else:
@@ -337,7 +338,7 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         warn_of_missing(status, at_any_weights=self._holds_at_any_weights())
         self._remember_records(self._known_rows(records.X, rows), records.y)
         self._training_rows = rows
-        self._fit_scores, self._weights = scores, records.weights
+        self._fit_scores, self._weights = scores, weights
         self._report(terms)
         progress.call_on_fit_task_end(estimator=self, X=records.X, y=records.y)
         return self
@@ -384,6 +385,11 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
             raise ValueError(
                 f"cv={self.cv!r} fits the estimator again for each fold, but it is "
                 "frozen; pass cv=None, or an estimator that is not frozen."
+            )
+        if self._adapter.needs_all_records():
+            raise ValueError(
+                f"cv={self.cv!r} fits the estimator on a part of the records, but its "
+                "sampler was made for all of them; pass cv=None."
             )
         check_untrained(self._adapter.estimator)
         splitter = check_cv(self.cv, records.y, classifier=self._adapter.is_classifier)

@@ -38,6 +38,15 @@ class NetworkAdapter(Adapter):
                 stacklevel=3,
             )
 
+    def needs_all_records(self):
+        """Tell whether a sampler knows the records by their positions."""
+        return self._reader.needs_all_records()
+
+    def training_weights(self, fitted, sample_weight):
+        """Return the weights of records, times those that training gives them."""
+        reader = self.reader(fitted.model)
+        return sample_weight * reader.training_weights(len(sample_weight))
+
     def rows_for_fit(self, X):
         """Return rows in the dtype of the network, unless a transformer gets them."""
         return X if self.has_transformers else self._reader.rows(X)
@@ -71,7 +80,7 @@ class NetworkAdapter(Adapter):
             reader.fitted_targets(self._targets),
             rows,
             y,
-            sample_weight,
+            self.training_weights(fitted, sample_weight),
             self.options,
             random_state,
             attack_power=attack_power,
