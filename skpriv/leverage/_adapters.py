@@ -191,12 +191,13 @@ class Adapter(ABC):
         """
         return False
 
-    def training_weights(self, fitted, sample_weight):
+    def training_weights(self, fitted, y, sample_weight):
         """Return the weights that the records had in the loss that was minimised.
 
         Parameters
         ----------
         fitted : Fitted
+        y : ndarray of shape (n_rows,) or (n_rows, n_outputs)
         sample_weight : ndarray of shape (n_rows,)
             The weights that were passed to ``fit``; all 1 if there were none.
 

@@ -328,7 +328,9 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
 
         self._fitted, rows, self._sensitivities = self._fit_on(records, random_state)
         self.estimator_ = self._fitted.estimator
-        weights = self._adapter.training_weights(self._fitted, records.weights)
+        weights = self._adapter.training_weights(
+            self._fitted, records.y, records.weights
+        )
         terms = assess(self._sensitivities.terms(rows, records.y, weights))
         if self.cv is None:
             scores, status = self._scores_of(terms, members=True), terms.status

@@ -7,8 +7,10 @@ from sklearn.utils import check_array
 from skpriv.leverage._adapters import Adapter
 from skpriv.leverage._inverse import NegativeCurvatureError
 from skpriv.leverage._scores import RecordTerms, Sensitivities
+from skpriv.leverage.linear._held_out import held_out, holds_out, remember_split
 from skpriv.leverage.linear._readers import READERS, SMOOTH_LOSSES
 from skpriv.utils._labels import Labels
+from skpriv.utils._pipelines import last_step
 
 # A linear model has one layer, and its curvature is solved for directly.
 _OPTIONS = {
@@ -47,6 +49,16 @@ class LinearAdapter(Adapter):
             estimator="GLSScorer",
         )
 
+    def training_weights(self, fitted, y, sample_weight):
+        """Return the weights of records, 0 for those that early stopping held out."""
+        if not holds_out(fitted.model):
+            return sample_weight
+        return np.where(held_out(fitted.model, y), 0.0, sample_weight)
+
+    def _fit_copy(self, copy, X, y, sample_weight):
+        remember_split(last_step(copy))
+        return super()._fit_copy(copy, X, y, sample_weight)
+
     def check_labels(self, fitted, y):
         if not self.is_classifier:
             return
@@ -69,6 +81,7 @@ class LinearAdapter(Adapter):
         self.check_labels(fitted, y)
         model = fitted.model
         read = READERS[type(model)]
+        sample_weight = self.training_weights(fitted, y, sample_weight)
         sensitivities = read(model, rows, y, sample_weight)
         if attack_power and not sensitivities.has_confidence:
             raise ValueError(

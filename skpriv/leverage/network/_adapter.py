@@ -42,7 +42,7 @@ class NetworkAdapter(Adapter):
         """Tell whether a sampler knows the records by their positions."""
         return self._reader.needs_all_records()
 
-    def training_weights(self, fitted, sample_weight):
+    def training_weights(self, fitted, y, sample_weight):
         """Return the weights of records, times those that training gives them."""
         reader = self.reader(fitted.model)
         return sample_weight * reader.training_weights(len(sample_weight))
@@ -80,7 +80,7 @@ class NetworkAdapter(Adapter):
             reader.fitted_targets(self._targets),
             rows,
             y,
-            self.training_weights(fitted, sample_weight),
+            self.training_weights(fitted, y, sample_weight),
             self.options,
             random_state,
             attack_power=attack_power,
