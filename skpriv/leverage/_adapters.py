@@ -338,11 +338,13 @@ def adapt(estimator, options):
     Raises
     ------
     TypeError
-        If the model is of no supported kind.
+        If the model is of no supported kind, or a step before it resamples the records.
     ImportError
         If its adapter needs a package that is not installed.
     """
     parts = parts_of(estimator)
+    for step in parts.transformers:
+        _refuse_resampling(step)
     for kind in KINDS:
         if kind.includes(parts.model):
             return kind.load()(estimator, parts, options)
@@ -352,6 +354,18 @@ def adapt(estimator, options):
         f"{supported}, a Pipeline that ends in one of them, and either of these in a "
         "FrozenEstimator."
     )
+
+
+def _refuse_resampling(pipeline):
+    """Raise a TypeError if a step changes which records there are."""
+    for _, step in pipeline.steps:
+        if hasattr(step, "fit_resample"):
+            raise TypeError(
+                f"estimator has the step {step!r}, which resamples the records, so "
+                "that the model was trained on other rows than those given; these have "
+                "no leverage on it. Leave the step out (class_weight or sample_weight "
+                "may replace it), or attack the estimator with shadow models."
+            )
 
 
 def _is_linear(model):

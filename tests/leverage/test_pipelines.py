@@ -4,13 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.compose import make_column_transformer
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.manifold import LocallyLinearEmbedding
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.neural_network import MLPRegressor
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler, TargetEncoder
 
 from skpriv import GLSScorer
@@ -107,6 +108,44 @@ def test_a_perceptron_on_cross_fitted_encodings(records):
     scores = GLSScorer(pipeline).fit(frame, y).scores_
     A = with_intercept(encoder().fit_transform(frame, y))
     assert_allclose(scores, hat(A, np.ones(200), 1), rtol=1e-6)
+
+
+class Oversampler(BaseEstimator):
+    """A step as imbalanced-learn has them."""
+
+    def fit(self, X, y):
+        return self
+
+    def fit_resample(self, X, y):
+        return np.concatenate([X, X[y == 1]]), np.concatenate([y, y[y == 1]])
+
+
+class ResamplingPipeline(Pipeline):
+    """A Pipeline that resamples, as that of imbalanced-learn."""
+
+    def fit(self, X, y=None, **params):
+        X, y = self.steps[-2][1].fit_resample(X, y)
+        self.steps[-1][1].fit(X, y)
+        return self
+
+
+@pytest.mark.parametrize("kind", ["plain", "frozen", "nested", "nested before"])
+def test_a_pipeline_that_resamples_is_refused_by_the_name_of_the_step(kind):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = (X[:, 0] > 1).astype(int)
+    steps = [("more", Oversampler()), ("model", LogisticRegression())]
+    pipeline = ResamplingPipeline(steps)
+    if kind == "frozen":
+        pipeline = FrozenEstimator(pipeline.fit(X, y))
+    elif kind == "nested":
+        pipeline = make_pipeline(StandardScaler(), pipeline)
+    elif kind == "nested before":
+        scaler = Pipeline([("scale", StandardScaler())])
+        pipeline = ResamplingPipeline([("scale", scaler), *steps])
+    with pytest.raises(
+        TypeError, match=r"Oversampler\(\), which resamples the records"
+    ):
+        GLSScorer(pipeline).fit(X, y)
 
 
 def test_the_fit_method_of_the_model_is_its_own_afterwards(records):

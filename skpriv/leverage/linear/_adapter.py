@@ -2,6 +2,7 @@
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_array
 
 from skpriv.leverage._adapters import Adapter
@@ -56,6 +57,8 @@ class LinearAdapter(Adapter):
         return np.where(held_out(fitted.model, y), 0.0, sample_weight)
 
     def _fit_copy(self, copy, X, y, sample_weight):
+        if isinstance(self.model, LogisticRegression) and sample_weight is not None:
+            _check_balance(self.model, y, sample_weight)
         remember_split(last_step(copy))
         return super()._fit_copy(copy, X, y, sample_weight)
 
@@ -96,6 +99,21 @@ class LinearAdapter(Adapter):
             )
         except NegativeCurvatureError:
             return NotAtMinimum()
+
+
+def _check_balance(model, y, sample_weight):
+    """Raise unless each class has a weight, if a logistic regression balances them."""
+    if model.class_weight != "balanced":
+        return
+    classes = np.unique(y)
+    weights = np.array([sample_weight[y == label].sum() for label in classes])
+    weightless = classes[weights == 0].tolist()
+    if weightless:
+        raise ValueError(
+            "class_weight='balanced' needs a record of positive weight in each class, "
+            "but the sample_weight of all records is 0 in class "
+            f"{', '.join(map(repr, weightless))}."
+        )
 
 
 class NotAtMinimum(Sensitivities):

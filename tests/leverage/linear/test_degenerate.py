@@ -331,3 +331,16 @@ def test_negative_weights_are_an_error(data):
     weights[3] = -1
     with pytest.raises(ValueError, match=r"[Nn]egative"):
         GLSScorer(LogisticRegression()).fit(X, y, weights)
+
+
+def test_a_class_without_weight_cannot_be_balanced():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    y = np.array(["a", "b", "c"])[np.arange(60) % 3]
+    model = LogisticRegression(class_weight="balanced")
+    with (
+        np.errstate(divide="ignore"),
+        pytest.raises(
+            ValueError, match="all records of class 'c' have a sample_weight"
+        ),
+    ):
+        GLSScorer(model).fit(X, y, sample_weight=y != "c")
