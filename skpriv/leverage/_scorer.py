@@ -147,7 +147,9 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         Scores of the training records, in training order; higher: more exposed.
     effective_parameters_ : float
         Sum of the training records' leverages on the prediction at `estimator_`: the
-        number of parameters without a penalty, less with one.
+        number of parameters without a penalty, less with one. Gamma and Tweedie
+        regression with a log link, which is not their canonical one, are exceptions:
+        their sum may be less or more than that.
     solver_ : {"direct", "cg", "sketch"}
         The solver that was used.
     damping_ : float or dict of str to float
