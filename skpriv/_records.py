@@ -48,7 +48,7 @@ class RecordIndex:
         records : ndarray of shape (n_rows,), dtype intp
         """
         same_shape = X.shape == self.X.shape
-        if same_shape and _identical(X, self.X):
+        if same_shape and same_rows(X, self.X):
             records = np.arange(X.shape[0])
             if y is None or np.array_equal(y, self.y):
                 return records
@@ -241,7 +241,18 @@ def _hold_integers(X):
     return np.bincount(X.indices[broken], minlength=X.shape[1]) == 0
 
 
-def _identical(A, B):
+def same_rows(A, B):
+    """Tell whether two matrices hold the same rows, in the same order, bit by bit.
+
+    Parameters
+    ----------
+    A, B : {ndarray, sparse matrix}
+        Of one shape.
+
+    Returns
+    -------
+    same : bool
+    """
     if A is B:
         return True
     if sp.issparse(A):

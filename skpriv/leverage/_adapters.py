@@ -3,6 +3,7 @@
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import NamedTuple
@@ -12,8 +13,8 @@ from sklearn.base import is_classifier
 from skpriv.leverage.linear import LINEAR_MODELS
 from skpriv.leverage.linear._readers import READERS
 from skpriv.utils._optional import import_optional
-from skpriv.utils._pipelines import fit_params_of_last_step, parts_of
-from skpriv.utils._training import seeded_clone, seeded_torch
+from skpriv.utils._pipelines import fit_params_of_last_step, last_step, parts_of
+from skpriv.utils._training import recorded_rows, seeded_clone, seeded_torch
 
 
 @dataclass(frozen=True)
@@ -78,9 +79,10 @@ class Fitted(NamedTuple):
 class Adapter(ABC):
     """Deals with an estimator on behalf of a `GLSScorer`, for one kind of model.
 
-    Methods are called in this order: `rows_for_fit` and `check` once, then `fit`,
-    `rows` and `sensitivities` for all records and again for each fold. Subclasses
-    implement the abstract methods, and override others where their models differ.
+    Methods are called in this order: `rows_for_fit` and `check` once, then `fit` and
+    `sensitivities` for all records and again for each fold, whose other records go
+    through `rows`. Subclasses implement the abstract methods, and override others
+    where their models differ.
 
     Parameters
     ----------
@@ -97,6 +99,8 @@ class Adapter(ABC):
     frozen : bool
         Whether the model is in a `FrozenEstimator`, so that fitting does not change it.
     is_classifier : bool
+    has_transformers : bool
+        Whether there is a step before the model.
     takes_any_input : bool
         Whether rows may be of any form, so that the scorer must not validate them.
         False for a model that takes a matrix, with nothing before it.
@@ -112,7 +116,8 @@ class Adapter(ABC):
         self.frozen = parts.frozen
         self.options = options
         self.is_classifier = is_classifier(parts.model)
-        self.takes_any_input = bool(parts.transformers)
+        self.has_transformers = bool(parts.transformers)
+        self.takes_any_input = self.has_transformers
 
     @abstractmethod
     def check(self, y):
@@ -156,18 +161,53 @@ class Adapter(ABC):
         Returns
         -------
         fitted : Fitted
+        rows : {ndarray, sparse matrix} of shape (n_rows, ...)
+            The rows that the model was trained on, as of `rows`. ``fit_transform`` of
+            some transformers, such as a TargetEncoder, returns other rows than
+            ``transform``; the model was trained on the former. If it is frozen, they
+            are not known, and the latter are returned.
         """
-        with seeded_torch(seed):
-            copy = seeded_clone(self.estimator, seed)
+        copy = seeded_clone(self.estimator, seed)
+        records = self.has_transformers and not self.frozen
+        recorder = recorded_rows(last_step(copy)) if records else nullcontext([])
+        with seeded_torch(seed), recorder as trained_on:
             fitted = self._fit_copy(copy, X, y, sample_weight)
         parts = parts_of(fitted)
-        return Fitted(fitted, parts.transformers, parts.model)
+        fitted = Fitted(fitted, parts.transformers, parts.model)
+        if trained_on:
+            return fitted, self.array(fitted, trained_on[-1])
+        return fitted, self.rows(fitted, X)
 
     def _fit_copy(self, copy, X, y, sample_weight):
         params = fit_params_of_last_step(copy, sample_weight=sample_weight)
         return copy.fit(X, y, **params)
 
-    @abstractmethod
+    def needs_all_records(self):
+        """Tell whether the estimator can be fitted on all records only, not on folds.
+
+        Returns
+        -------
+        needed : bool
+        """
+        return False
+
+    def training_weights(self, fitted, y, sample_weight):
+        """Return the weights that the records had in the loss that was minimised.
+
+        Parameters
+        ----------
+        fitted : Fitted
+        y : ndarray of shape (n_rows,) or (n_rows, n_outputs)
+        sample_weight : ndarray of shape (n_rows,)
+            The weights that were passed to ``fit``; all 1 if there were none.
+
+        Returns
+        -------
+        weights : ndarray of shape (n_rows,)
+            These, times those that training itself gives to records.
+        """
+        return sample_weight
+
     def rows(self, fitted, X):
         """Return rows as the fitted model sees them, as an array.
 
@@ -175,6 +215,22 @@ class Adapter(ABC):
         ----------
         fitted : Fitted
         X : array-like, sparse matrix or DataFrame
+
+        Returns
+        -------
+        rows : {ndarray, sparse matrix} of shape (n_rows, ...)
+        """
+        return self.array(fitted, fitted.transform(X))
+
+    @abstractmethod
+    def array(self, fitted, X):
+        """Return rows that have been transformed as an array.
+
+        Parameters
+        ----------
+        fitted : Fitted
+        X : array-like, sparse matrix or DataFrame
+            As the model takes them.
 
         Returns
         -------
@@ -201,7 +257,7 @@ class Adapter(ABC):
         ----------
         fitted : Fitted
         rows : {ndarray, sparse matrix} of shape (n_rows, ...)
-            The rows that it was fitted on, as of `rows`.
+            The rows that it was fitted on, as of `fit`.
         y : ndarray of shape (n_rows,) or (n_rows, n_outputs)
             Their labels, as given to the scorer.
         sample_weight : ndarray of shape (n_rows,)
@@ -282,11 +338,13 @@ def adapt(estimator, options):
     Raises
     ------
     TypeError
-        If the model is of no supported kind.
+        If the model is of no supported kind, or a step before it resamples the records.
     ImportError
         If its adapter needs a package that is not installed.
     """
     parts = parts_of(estimator)
+    for step in parts.transformers:
+        _refuse_resampling(step)
     for kind in KINDS:
         if kind.includes(parts.model):
             return kind.load()(estimator, parts, options)
@@ -296,6 +354,18 @@ def adapt(estimator, options):
         f"{supported}, a Pipeline that ends in one of them, and either of these in a "
         "FrozenEstimator."
     )
+
+
+def _refuse_resampling(pipeline):
+    """Raise a TypeError if a step changes which records there are."""
+    for _, step in pipeline.steps:
+        if hasattr(step, "fit_resample"):
+            raise TypeError(
+                f"estimator has the step {step!r}, which resamples the records, so "
+                "that the model was trained on other rows than those given; these have "
+                "no leverage on it. Leave the step out (class_weight or sample_weight "
+                "may replace it), or attack the estimator with shadow models."
+            )
 
 
 def _is_linear(model):

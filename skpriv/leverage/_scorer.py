@@ -12,6 +12,7 @@ from sklearn.utils import check_array, check_random_state, column_or_1d, get_tag
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skpriv._records import same_rows
 from skpriv.base import RecordScorerMixin
 from skpriv.leverage._adapters import CurvatureOptions, adapt
 from skpriv.leverage._scores import (
@@ -146,7 +147,9 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         Scores of the training records, in training order; higher: more exposed.
     effective_parameters_ : float
         Sum of the training records' leverages on the prediction at `estimator_`: the
-        number of parameters without a penalty, less with one.
+        number of parameters without a penalty, less with one. Gamma and Tweedie
+        regression with a log link, which is not their canonical one, are exceptions:
+        their sum may be less or more than that.
     solver_ : {"direct", "cg", "sketch"}
         The solver that was used.
     damping_ : float or dict of str to float
@@ -327,15 +330,19 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
 
         self._fitted, rows, self._sensitivities = self._fit_on(records, random_state)
         self.estimator_ = self._fitted.estimator
-        terms = assess(self._sensitivities.terms(rows, records.y, records.weights))
+        weights = self._adapter.training_weights(
+            self._fitted, records.y, records.weights
+        )
+        terms = assess(self._sensitivities.terms(rows, records.y, weights))
         if self.cv is None:
             scores, status = self._scores_of(terms, members=True), terms.status
         else:
             scores, status = self._cross_fit(records, folds, random_state, progress)
 
         warn_of_missing(status, at_any_weights=self._holds_at_any_weights())
-        self._remember_records(rows, records.y)
-        self._fit_scores, self._weights = scores, records.weights
+        self._remember_records(self._known_rows(records.X, rows), records.y)
+        self._training_rows = rows
+        self._fit_scores, self._weights = scores, weights
         self._report(terms)
         progress.call_on_fit_task_end(estimator=self, X=records.X, y=records.y)
         return self
@@ -383,6 +390,11 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
                 f"cv={self.cv!r} fits the estimator again for each fold, but it is "
                 "frozen; pass cv=None, or an estimator that is not frozen."
             )
+        if self._adapter.needs_all_records():
+            raise ValueError(
+                f"cv={self.cv!r} fits the estimator on a part of the records, but its "
+                "sampler was made for all of them; pass cv=None."
+            )
         check_untrained(self._adapter.estimator)
         splitter = check_cv(self.cv, records.y, classifier=self._adapter.is_classifier)
         return list(splitter.split(records.X, records.y))
@@ -393,8 +405,7 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         seed = None
         if self.random_state is not None:
             (seed,) = draw_seeds(1, random_state)
-        fitted = self._adapter.fit(X, y, weights if weighted else None, seed)
-        rows = self._adapter.rows(fitted, X)
+        fitted, rows = self._adapter.fit(X, y, weights if weighted else None, seed)
         check_is_fitted(fitted.model)
         sensitivities = self._adapter.sensitivities(
             fitted,
@@ -405,6 +416,15 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
             attack_power=self.variant == "attack_power",
         )
         return fitted, rows, sensitivities
+
+    def _known_rows(self, X, rows):
+        """Return the training rows as they will be transformed if they are met again.
+
+        Usually they are the `rows` that the model was trained on, of which one copy is
+        enough.
+        """
+        transformed = self._adapter.rows(self._fitted, X)
+        return rows if same_rows(transformed, rows) else transformed
 
     def _cross_fit(self, records, folds, random_state, progress):
         """Return scores at models fitted without the record, and each one's status."""
@@ -529,7 +549,7 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         """
         check_is_fitted(self)
         influence = self._sensitivities.influence(
-            self._records.X, self._records.y, self._weights
+            self._training_rows, self._records.y, self._weights
         )
         if influence is None:
             raise TypeError(

@@ -2,6 +2,7 @@
 
 import sys
 from contextlib import contextmanager
+from functools import wraps
 
 import numpy as np
 from sklearn.base import clone
@@ -93,6 +94,37 @@ def seeded_torch(seed):
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         yield
+
+
+@contextmanager
+def recorded_rows(model):
+    """Record the rows that a model is fitted on.
+
+    Within a Pipeline these are not known otherwise: they come from ``fit_transform`` of
+    the steps before it, which may differ from ``transform``.
+
+    Parameters
+    ----------
+    model : estimator
+        Its ``fit`` is replaced until the context is left.
+
+    Yields
+    ------
+    rows : list
+        The rows of each call of ``fit``.
+    """
+    rows, fit = [], model.fit
+
+    @wraps(fit)
+    def recording_fit(X, *args, **kwargs):
+        rows.append(X)
+        return fit(X, *args, **kwargs)
+
+    model.fit = recording_fit
+    try:
+        yield rows
+    finally:
+        del model.fit
 
 
 def check_untrained(estimator):

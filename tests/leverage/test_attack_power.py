@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.special import ndtr
+from scipy.special import expit, ndtr
 from scipy.stats import spearmanr
 from sklearn.datasets import load_breast_cancer
-from sklearn.linear_model import LogisticRegression
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.preprocessing import scale
 
 from skpriv import GLSScorer
@@ -56,6 +57,61 @@ def test_prediction_lies_on_what_shadow_models_measure(n_classes, C):
     slope = (measured @ predicted) / (predicted @ predicted)
     assert 0.85 < slope < 1.15
     assert spearmanr(predicted, measured).statistic > 0.2
+
+
+def half_optima(A, y, members, penalty, steps=12):
+    """Minimise the sum of log losses and a penalty, for many sets of members at once.
+
+    ``penalty`` has the shape (n_sets, n_features), so that it may depend on the number
+    of members.
+    """
+    theta = np.zeros((len(members), A.shape[1]))
+    for _ in range(steps):
+        p = expit(theta @ A.T)
+        gradient = (members * (p - y)) @ A + penalty * theta
+        H = np.einsum("sn,nj,nk->sjk", members * p * (1 - p), A, A, optimize=True)
+        H += penalty[:, :, None] * np.eye(A.shape[1])
+        theta -= np.linalg.solve(H, gradient[:, :, None])[:, :, 0]
+    return theta
+
+
+def logistic_at(t, alpha, n_records):
+    model = LogisticRegression(C=1 / (alpha * n_records))
+    model.classes_, model.coef_, model.intercept_ = np.arange(2), t[None, :-1], t[-1:]
+    model.n_iter_ = np.array([1])
+    return model
+
+
+def sgd_at(t, alpha, X, y):
+    model = SGDClassifier(loss="log_loss", alpha=alpha, random_state=0).fit(X, y)
+    model.coef_, model.intercept_ = t[None, :-1], t[-1:]
+    return model
+
+
+@pytest.mark.parametrize("alpha", [0.02, 1.0])
+@pytest.mark.parametrize("place", ["next to the sum", "next to the mean"])
+def test_mean_success_is_that_of_exact_shadow_models(place, alpha):
+    rng = np.random.default_rng(0)
+    n, d = 200, 6
+    X = rng.normal(size=(n, d))
+    y = (X[:, 0] + rng.logistic(size=n) > 0).astype(int)
+    A = np.column_stack([X, np.ones(n)])
+    penalty = alpha * n * np.append(np.ones(d), 0)
+    t = half_optima(A, y, np.ones((1, n)), penalty[None])[0]
+    halves = rng.permuted(np.tile(np.arange(n) < n // 2, (1000, 1)), axis=1)
+    members = np.concatenate([halves, ~halves])
+    if place == "next to the mean":
+        fitted, share = sgd_at(t, alpha, X, y), 0.5
+    else:
+        fitted, share = logistic_at(t, alpha, n), 1.0
+    shadows = half_optima(A, y, members, np.tile(share * penalty, (len(members), 1)))
+    confidence = np.where(y == 1, 1, -1) * (shadows @ A.T)
+    inside, outside = (np.ma.array(confidence, mask=~m) for m in (members, ~members))
+    gap = inside.mean(axis=0) - outside.mean(axis=0)
+    noise = np.sqrt((inside.var(axis=0) + outside.var(axis=0)) / 2)
+    measured = ndtr(np.asarray(gap / noise) / 2)
+    scorer = GLSScorer(FrozenEstimator(fitted), variant="attack_power").fit(X, y)
+    assert abs(scorer.scores_.mean() - measured.mean()) < 0.003
 
 
 def test_attack_power_equals_its_formula():

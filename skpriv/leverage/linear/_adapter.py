@@ -2,13 +2,16 @@
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_array
 
 from skpriv.leverage._adapters import Adapter
 from skpriv.leverage._inverse import NegativeCurvatureError
 from skpriv.leverage._scores import RecordTerms, Sensitivities
+from skpriv.leverage.linear._held_out import held_out, holds_out, remember_split
 from skpriv.leverage.linear._readers import READERS, SMOOTH_LOSSES
 from skpriv.utils._labels import Labels
+from skpriv.utils._pipelines import last_step
 
 # A linear model has one layer, and its curvature is solved for directly.
 _OPTIONS = {
@@ -39,13 +42,25 @@ class LinearAdapter(Adapter):
                     f"{self.model!r}; {name} must be one of {allowed}."
                 )
 
-    def rows(self, fitted, X):
+    def array(self, fitted, X):
         return check_array(
-            fitted.transform(X),
+            X,
             accept_sparse="csr",
             dtype=[np.float64, np.float32],
             estimator="GLSScorer",
         )
+
+    def training_weights(self, fitted, y, sample_weight):
+        """Return the weights of records, 0 for those that early stopping held out."""
+        if not holds_out(fitted.model):
+            return sample_weight
+        return np.where(held_out(fitted.model, y), 0.0, sample_weight)
+
+    def _fit_copy(self, copy, X, y, sample_weight):
+        if isinstance(self.model, LogisticRegression) and sample_weight is not None:
+            _check_balance(self.model, y, sample_weight)
+        remember_split(last_step(copy))
+        return super()._fit_copy(copy, X, y, sample_weight)
 
     def check_labels(self, fitted, y):
         if not self.is_classifier:
@@ -69,6 +84,7 @@ class LinearAdapter(Adapter):
         self.check_labels(fitted, y)
         model = fitted.model
         read = READERS[type(model)]
+        sample_weight = self.training_weights(fitted, y, sample_weight)
         sensitivities = read(model, rows, y, sample_weight)
         if attack_power and not sensitivities.has_confidence:
             raise ValueError(
@@ -83,6 +99,21 @@ class LinearAdapter(Adapter):
             )
         except NegativeCurvatureError:
             return NotAtMinimum()
+
+
+def _check_balance(model, y, sample_weight):
+    """Raise unless each class has a weight, if a logistic regression balances them."""
+    if model.class_weight != "balanced":
+        return
+    classes = np.unique(y)
+    weights = np.array([sample_weight[y == label].sum() for label in classes])
+    weightless = classes[weights == 0].tolist()
+    if weightless:
+        raise ValueError(
+            "class_weight='balanced' needs a record of positive weight in each class, "
+            "but the sample_weight of all records is 0 in class "
+            f"{', '.join(map(repr, weightless))}."
+        )
 
 
 class NotAtMinimum(Sensitivities):

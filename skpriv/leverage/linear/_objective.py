@@ -30,6 +30,10 @@ class Objective:
         How labels enter the loss.
     averaged : bool, default=False
         Whether a record's leverage is the mean over outputs rather than the sum.
+    half_sample_penalty : float, default=2
+        What the penalty is multiplied by in twice the objective of a model fitted on
+        half of the records: 2 if the model adds its penalty to the sum of the losses,
+        and 1 if it adds it to their mean.
     constant : float, default=0
         Value of an additional feature, whose weight is the last of `coef`: an
         intercept that is penalised. 0 if there is none.
@@ -44,6 +48,7 @@ class Objective:
     active: np.ndarray
     targets: RegressionTargets | ClassIndicators
     averaged: bool = False
+    half_sample_penalty: float = 2.0
     constant: float = 0.0
 
     def design(self, X):

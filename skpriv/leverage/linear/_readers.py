@@ -24,6 +24,7 @@ from sklearn.linear_model import (
 )
 from sklearn.utils.class_weight import compute_class_weight
 
+from skpriv.leverage.linear._held_out import held_out
 from skpriv.leverage.linear._huber import HuberSensitivities
 from skpriv.leverage.linear._losses import (
     Huber,
@@ -127,9 +128,10 @@ def read_sgd(estimator, X, y, sample_weight):
     """SGDRegressor and SGDClassifier: a mean over records, one class against the rest.
 
     The weights of classes and records do not change the number of updates, so the
-    penalty is counted once per record whatever its weight.
+    penalty is counted once per record whatever its weight, unless early stopping held
+    the record out.
     """
-    l1, l2 = _sgd_penalties(estimator, X.shape[0])
+    l1, l2 = _sgd_penalties(estimator, np.count_nonzero(~held_out(estimator, y)))
     kind, parameters = _SGD_LOSSES[estimator.loss]
     loss = kind(*(getattr(estimator, name) for name in parameters))
     if isinstance(estimator, SGDRegressor):
@@ -145,7 +147,7 @@ def read_sgd(estimator, X, y, sample_weight):
     objective = _objective(
         estimator, loss, targets, l1=l1, l2=l2, averaged=loss.for_regression
     )
-    return SeparableSensitivities(objective)
+    return SeparableSensitivities(replace(objective, half_sample_penalty=1.0))
 
 
 def _sgd_penalties(estimator, n_records):

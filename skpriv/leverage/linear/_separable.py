@@ -48,13 +48,17 @@ class HalfSamples:
     Attributes
     ----------
     root : InverseRoot
-        Of twice the Hessian of a half with the same penalty.
+        Of twice the Hessian of a half.
+    penalty : float
+        The part of the penalty in that Hessian: `half_sample_penalty` of the
+        objective.
     covariance : ndarray of shape (n_coordinates, n_coordinates)
         Of the weights over halves: H⁻¹ G H⁻¹ with that Hessian, and G the sum of the
         outer products of the records' gradients.
     """
 
     root: InverseRoot
+    penalty: float
     covariance: np.ndarray
 
     def confidence(self, Z, extra):
@@ -70,7 +74,7 @@ class HalfSamples:
         -------
         shift, variance : ndarray of shape (n_rows,)
         """
-        shift = quadratic_forms(self.root, Z) + extra / 2
+        shift = quadratic_forms(self.root, Z) + extra / self.penalty
         return shift, np.einsum("ij,ij->i", Z @ self.covariance, Z)
 
 
@@ -154,11 +158,13 @@ def solve_logits(features, objective, outputs, columns, records, *, halves=False
     step = -root.solve(gradient)
     half_samples = None
     if halves:
-        half_root = inverse_root(H + np.diag(features.penalty(l2)))
+        factor = objective.half_sample_penalty
+        half_root = inverse_root(H + (factor - 1) * np.diag(features.penalty(l2)))
         G = np.zeros_like(H)
         for rows, Z, _ in features.batches(features.X):
             G += weighted_gram(Z, gradients[rows, 0] ** 2)
-        half_samples = HalfSamples(half_root, half_root.solve(half_root.solve(G).T))
+        covariance = half_root.solve(half_root.solve(G).T)
+        half_samples = HalfSamples(half_root, factor, covariance)
     return SolvedLogits(outputs, columns, features, root, step, l2, half_samples)
 
 

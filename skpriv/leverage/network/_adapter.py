@@ -20,7 +20,6 @@ class NetworkAdapter(Adapter):
         super().__init__(estimator, parts, options)
         self.takes_any_input = True
         self.takes_columns = not self.is_classifier
-        self._transforms = bool(parts.transformers)
         self._reader = self.reader(parts.model)
 
     def check(self, y):
@@ -39,16 +38,25 @@ class NetworkAdapter(Adapter):
                 stacklevel=3,
             )
 
+    def needs_all_records(self):
+        """Tell whether a sampler knows the records by their positions."""
+        return self._reader.needs_all_records()
+
+    def training_weights(self, fitted, y, sample_weight):
+        """Return the weights of records, times those that training gives them."""
+        reader = self.reader(fitted.model)
+        return sample_weight * reader.training_weights(len(sample_weight))
+
     def rows_for_fit(self, X):
         """Return rows in the dtype of the network, unless a transformer gets them."""
-        return X if self._transforms else self._reader.rows(X)
+        return X if self.has_transformers else self._reader.rows(X)
 
     def _fit_copy(self, copy, X, y, sample_weight):
         return self.reader.fit(copy, X, self._targets.for_fit(y), sample_weight)
 
-    def rows(self, fitted, X):
+    def array(self, fitted, X):
         """Return rows as an array in the dtype of the fitted network."""
-        return self.reader(fitted.model).rows(fitted.transform(X))
+        return self.reader(fitted.model).rows(X)
 
     def check_labels(self, fitted, y):
         """Raise a ValueError if a label was not seen in fit."""
@@ -72,7 +80,7 @@ class NetworkAdapter(Adapter):
             reader.fitted_targets(self._targets),
             rows,
             y,
-            sample_weight,
+            self.training_weights(fitted, y, sample_weight),
             self.options,
             random_state,
             attack_power=attack_power,

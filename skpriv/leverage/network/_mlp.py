@@ -75,7 +75,7 @@ class PerceptronReader(Reader):
             weight_decay={name: decay * name.endswith("weight") for name in names},
             trainable=frozenset(names),
             device=device,
-            half_sample_damping=2.0 if self.model.solver == "lbfgs" else 1.0,
+            half_sample_damping=_half_sample_damping(self.model, n_records),
         )
 
     @staticmethod
@@ -128,16 +128,32 @@ def _alpha_of_mean_loss(mlp, n_records, sample_weight):
     """Return the penalty on the mean loss, for which alpha is divided per batch.
 
     scikit-learn divides alpha by the weight of a batch instead of that of all records.
+    """
+    weight = 1.0 if sample_weight is None else float(np.mean(sample_weight))
+    return mlp.alpha * _mean_inverse_batch(mlp, n_records) / weight
+
+
+def _half_sample_damping(mlp, n_records):
+    """Return how much larger the penalty is if half of the records are trained on.
+
+    It is 2 where one batch holds all records, and about 1 where there are many batches,
+    which are of the same size for half of the records.
+    """
+    half = _mean_inverse_batch(mlp, max(n_records // 2, 2))
+    return half / _mean_inverse_batch(mlp, n_records)
+
+
+def _mean_inverse_batch(mlp, n_records):
+    """Return the mean of 1 / n over batches of n records.
+
     Every batch, the smaller last one too, has the same share in an epoch.
     """
     if mlp.solver == "lbfgs":
-        sizes = [n_records]
-    else:
-        if mlp.early_stopping:
-            n_records -= int(np.ceil(mlp.validation_fraction * n_records))
-        size = mlp.batch_size
-        if size == "auto":
-            size = _LARGEST_AUTOMATIC_BATCH
-        sizes = [b.stop - b.start for b in gen_batches(n_records, size)]
-    weight = 1.0 if sample_weight is None else float(np.mean(sample_weight))
-    return mlp.alpha * float(np.mean(1 / np.array(sizes))) / weight
+        return 1 / n_records
+    if mlp.early_stopping:
+        n_records -= int(np.ceil(mlp.validation_fraction * n_records))
+    size = mlp.batch_size
+    if size == "auto":
+        size = _LARGEST_AUTOMATIC_BATCH
+    sizes = [b.stop - b.start for b in gen_batches(n_records, size)]
+    return float(np.mean(1 / np.array(sizes)))

@@ -145,6 +145,36 @@ class Reader(ABC):
             Such as ``"early_stopping=False"``.
         """
 
+    def needs_all_records(self):
+        """Tell whether the network can be trained on all records only.
+
+        Returns
+        -------
+        needed : bool
+            True if what draws records knows them by their positions among all.
+        """
+        return False
+
+    def training_weights(self, n_records):
+        """Return the weights that training gives to records by the way it draws them.
+
+        Parameters
+        ----------
+        n_records : int
+            Number of records that the network was fitted on.
+
+        Returns
+        -------
+        weights : ndarray of shape (n_records,)
+            With mean 1 among those that are drawn at all, and 0 for the others.
+
+        Raises
+        ------
+        ValueError
+            If the network cannot have been trained on this number of records.
+        """
+        return np.ones(n_records)
+
     @abstractmethod
     def rows(self, X):
         """Return rows in the form that ``fit`` takes.
@@ -209,7 +239,7 @@ class Reader(ABC):
         device : str, default="auto"
             Where to compute; "auto" is the device of its parameters.
         sample_weight : ndarray of shape (n_records,), default=None
-            The weights that it was fitted with; None means 1 each.
+            The weights that were passed to its ``fit``; None means 1 each.
 
         Returns
         -------

@@ -1,6 +1,5 @@
 """Read skorch nets: their rows, labels, criterion and weight decay."""
 
-import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -12,6 +11,7 @@ from skorch import NeuralNetBinaryClassifier, NeuralNetClassifier, NeuralNetRegr
 from skorch.dataset import ValidSplit
 from torch.nn import BCEWithLogitsLoss, CrossEntropyLoss, MSELoss, NLLLoss
 
+from skpriv.leverage.network._draws import check_draws, draws_by_position, epoch_of
 from skpriv.leverage.network._fitting import weighted_training
 from skpriv.leverage.network._losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 from skpriv.leverage.network._read import (
@@ -47,6 +47,35 @@ _PENALISING = (
     torch.optim.RAdam,
     torch.optim.RMSprop,
 )
+# The methods of a net that take part in training. Overridden, they may minimise another
+# loss, or train on other records.
+_TRAINING_METHODS = (
+    "fit",
+    "partial_fit",
+    "fit_loop",
+    "get_dataset",
+    "get_split_datasets",
+    "get_iterator",
+    "run_single_epoch",
+    "train_step",
+    "train_step_single",
+    "get_train_step_accumulator",
+    "_step_optimizer",
+    "_zero_grad_optimizer",
+    "_set_training",
+    "infer",
+    "_merge_x_and_fit_params",
+    "get_loss",
+    "check_data",
+    "notify",
+    "on_train_begin",
+    "on_train_end",
+    "on_epoch_begin",
+    "on_epoch_end",
+    "on_batch_begin",
+    "on_batch_end",
+    "on_grad_computed",
+)
 _EMBEDDINGS = (torch.nn.Embedding, torch.nn.EmbeddingBag)
 
 
@@ -61,6 +90,14 @@ class SkorchReader(Reader):
         """Return the parameter with which all rows are trained on; None if they are."""
         holds_out = isinstance(self.model.train_split, ValidSplit)
         return "train_split=None" if holds_out else None
+
+    def needs_all_records(self):
+        """Tell whether a sampler knows the records by their positions."""
+        return draws_by_position(self.model)
+
+    def training_weights(self, n_records):
+        """Return the weights that a sampler gives to the records."""
+        return epoch_of(self.model, n_records).weights
 
     def rows(self, X):
         """Return rows in the dtype of the net, or as int64 if it has an embedding."""
@@ -176,18 +213,14 @@ def check_net(net):
             f"estimator ends in a {type(net).__name__}; supported skorch nets are "
             f"{_names(_CRITERIA)}, and subclasses of them."
         )
-    for method in ("get_loss", "infer"):
-        if not getattr(type(net), method).__module__.startswith("skorch."):
-            raise TypeError(
-                f"estimator ends in a {type(net).__name__} that overrides {method}, "
-                "which may change the loss; only skorch's own is supported."
-            )
     criterion = criterion_of(net)
     if criterion is None:
         raise ValueError(
             "estimator ends in a net that was trimmed for prediction, which removed "
             "its criterion and its optimizer; it must not be trimmed."
         )
+    _check_training(net)
+    check_draws(net)
     supported = _CRITERIA[kinds[0]]
     if type(criterion) not in supported:
         raise TypeError(
@@ -195,6 +228,20 @@ def check_net(net):
             f"{type(criterion).__name__}; supported are {_names(supported)}."
         )
     _check_parameters(criterion)
+
+
+def _check_training(net):
+    """Raise a TypeError if a net overrides a method that takes part in training."""
+    for method in _TRAINING_METHODS:
+        own = getattr(type(net), method, None)
+        if own is None:  # in another version of skorch
+            continue
+        if method in vars(net) or not own.__module__.startswith("skorch."):
+            raise TypeError(
+                f"estimator ends in a {type(net).__name__} that overrides {method}, "
+                "which may change the loss or the records that it is trained on; only "
+                "skorch's own is supported."
+            )
 
 
 def _check_parameters(criterion):
@@ -303,8 +350,9 @@ def read_weight_decay(net, n_records, sample_weight=None):
         return dict.fromkeys(names.values(), 0.0)
     scale = 1.0
     if criterion_of(net).reduction == "sum":
-        total = n_records if sample_weight is None else sample_weight.sum()
-        scale = _batches_per_epoch(net, n_records) / float(total)
+        draws, n_batches = epoch_of(net, n_records)
+        drawn = draws if sample_weight is None else draws * sample_weight
+        scale = n_batches / float(drawn.sum())
     penalising = isinstance(optimizer, _PENALISING)
     return {
         names[id(p)]: scale * float(group.get("weight_decay", 0)) * _is_coupled(group)
@@ -318,16 +366,6 @@ def read_weight_decay(net, n_records, sample_weight=None):
 
 def _is_coupled(group):
     return not group.get("decoupled_weight_decay", False)
-
-
-def _batches_per_epoch(net, n_records):
-    parameters = net.get_params_for("iterator_train")
-    size = parameters.get("batch_size", net.batch_size)
-    if size == -1:
-        return 1
-    if parameters.get("drop_last", False):
-        return n_records / size
-    return math.ceil(n_records / size)
 
 
 def _uncompiled(module):

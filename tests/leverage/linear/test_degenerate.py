@@ -331,3 +331,14 @@ def test_negative_weights_are_an_error(data):
     weights[3] = -1
     with pytest.raises(ValueError, match=r"[Nn]egative"):
         GLSScorer(LogisticRegression()).fit(X, y, weights)
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+def test_a_class_without_weight_cannot_be_balanced(frozen):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    y = np.array(["a", "b", "c"])[np.arange(60) % 3]
+    model = LogisticRegression(class_weight="balanced")
+    if frozen:
+        model = sklearn.frozen.FrozenEstimator(model.fit(X, y))
+    with pytest.raises(ValueError, match="is 0 in class 'c'"):
+        GLSScorer(model).fit(X, y, sample_weight=y != "c")

@@ -177,6 +177,23 @@ def test_leverage_under_a_link_that_is_not_canonical(
         assert_allclose(scores[i], (outputs[1] - outputs[0]) / 2e-5, rtol=RTOL)
 
 
+def test_leverages_under_a_log_link_do_not_add_up_to_the_number_of_parameters():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 3))
+    y = rng.gamma(2, np.exp(0.3 * X @ [1, -1, 0.5]))
+    model = GammaRegressor(alpha=0, tol=1e-10, max_iter=10_000)
+    scorer = GLSScorer(model).fit(X, y)
+    truth = [
+        sensitivity_to_target(clone(model), X, y, np.ones(50), i) for i in range(50)
+    ]
+    assert_allclose(scorer.effective_parameters_, np.sum(truth), rtol=RTOL)
+    assert abs(scorer.effective_parameters_ - 4) > 0.1
+    assert_allclose(scorer.get_influence().hat_matrix_diag.sum(), 4, rtol=1e-9)
+    poisson = PoissonRegressor(alpha=0, tol=1e-10, max_iter=10_000)
+    # The logarithm is the canonical link of the Poisson distribution.
+    assert_allclose(GLSScorer(poisson).fit(X, y).effective_parameters_, 4, rtol=1e-9)
+
+
 @pytest.mark.parametrize("alpha", [1.5, [0.1, 10.0]])
 def test_leverage_of_several_targets(alpha):
     X, _, y, weights = problem()

@@ -583,17 +583,20 @@ def test_a_step_of_a_perceptron_follows_the_objective(kind, y, weighted):
 
 
 @pytest.mark.parametrize(
-    ("parameters", "expected"),
+    ("parameters", "expected", "expected_of_half"),
     [
-        ({"solver": "lbfgs"}, 1 / N),
-        ({"solver": "lbfgs", "early_stopping": True}, 1 / N),
-        ({"solver": "adam"}, 1 / N),
-        ({"solver": "sgd", "batch_size": 50}, 1 / 50),
-        ({"solver": "sgd", "batch_size": 100}, (1 / 100 + 1 / 50) / 2),
-        ({"early_stopping": True, "validation_fraction": 0.2}, 1 / 120),
+        ({"solver": "lbfgs"}, 1 / N, 2 / N),
+        ({"solver": "lbfgs", "early_stopping": True}, 1 / N, 2 / N),
+        ({"solver": "adam"}, 1 / N, 2 / N),
+        ({"solver": "sgd", "batch_size": 25}, 1 / 25, 1 / 25),
+        ({"solver": "sgd", "batch_size": 50}, 1 / 50, (1 / 50 + 1 / 25) / 2),
+        ({"solver": "sgd", "batch_size": 100}, (1 / 100 + 1 / 50) / 2, 2 / N),
+        ({"early_stopping": True, "validation_fraction": 0.2}, 1 / 120, 1 / 60),
     ],
 )
-def test_alpha_is_divided_by_the_batch_and_is_of_weights_only(parameters, expected):
+def test_alpha_is_divided_by_the_batch_and_is_of_weights_only(
+    parameters, expected, expected_of_half
+):
     model = _fit_mlp(MLPClassifier, SPECIES, alpha=0.5, **parameters)
     network = reader(model).network(N)
     assert network.trainable == set(network.weight_decay)
@@ -601,6 +604,9 @@ def test_alpha_is_divided_by_the_batch_and_is_of_weights_only(parameters, expect
         assert decay == pytest.approx(0.5 * expected * name.endswith("weight"))
     doubled = reader(model).network(N, sample_weight=np.full(N, 2.0))
     assert doubled.weight_decay["0.weight"] == pytest.approx(0.25 * expected)
+    half = reader(model).network(N // 2).weight_decay["0.weight"]
+    assert half == pytest.approx(0.5 * expected_of_half)
+    assert network.half_sample_damping == pytest.approx(expected_of_half / expected)
 
 
 @pytest.mark.parametrize(
