@@ -17,6 +17,15 @@ _INTERRUPTED = 130
 _CLOSED = "standard output is closed"
 _CUT = "cut the label into ranges first, for example with pandas.cut"
 
+_READING = ("sep", "decimal", "encoding", "day_first", "missing", "text", "number")
+_COLUMN_OPTIONS = {
+    "id": "a column that identifies the records: it is left out, and the report names "
+    "the records by it",
+    "keep": "a column to use even if it is constant or looks like an identifier",
+    "text": "a column to take as text, so that each value is a category",
+    "number": "a column to take as numbers; what is no number is missing",
+}
+
 _AUDIT = """\
 Fit a model on a table, score how much the model exposes each record, and print the
 most exposed records. Higher is more exposed, in every score.
@@ -28,7 +37,9 @@ examples:
   skpriv audit people.csv --label income
   skpriv audit people.csv --label income --model knn -k 10
   skpriv audit people.csv --label income --attack --shadows 128
-  skpriv audit people.parquet --label income --drop name --scores scores.csv
+  skpriv audit people.parquet --label income --id name --scores scores.csv
+  skpriv audit people.txt --label income --sep tab --decimal , --missing -9
+  gunzip -c people.csv.gz | skpriv audit - --label income
 
 The exit code is 0 if the audit succeeds, 2 if it fails (one line says why, and no file
 is written), and 130 if it is interrupted.
@@ -98,8 +109,9 @@ def _add_audit_options(audit):
         "file",
         nargs="?",
         metavar="FILE",
-        help="the table: .csv, .csv.gz or .parquet, with one row per record (default: "
-        "the breast cancer data that comes with scikit-learn)",
+        help="the table: .csv, .tsv, .txt (or these and .gz), .xlsx, .xls, .ods or "
+        ".parquet, with one row per record, or - for standard input (default: the "
+        "breast cancer data that comes with scikit-learn)",
     )
     audit.add_argument(
         "--label",
@@ -114,6 +126,7 @@ def _add_audit_options(audit):
         default=[],
         help="a column to leave out; can be given several times",
     )
+    _add_table_options(audit)
     audit.add_argument(
         "--model",
         choices=list(dict.fromkeys(kind.name for kind in KINDS)),
@@ -165,6 +178,60 @@ def _add_audit_options(audit):
     )
 
 
+def _add_table_options(audit):
+    table = audit.add_argument_group(
+        "how to read the table",
+        "Where the table does not tell, or tells otherwise than the report says under "
+        "'Please check'.",
+    )
+    task = table.add_mutually_exclusive_group()
+    for name, value in (("classes", "classification"), ("quantity", "regression")):
+        task.add_argument(
+            f"--{name}",
+            dest="task",
+            action="store_const",
+            const=value,
+            help=f"take a label of numbers as {name}",
+        )
+    for name, meaning in _COLUMN_OPTIONS.items():
+        table.add_argument(
+            f"--{name}",
+            metavar="COL",
+            action="append",
+            default=[],
+            help=f"{meaning}; can be given several times",
+        )
+    table.add_argument(
+        "--missing",
+        metavar="TEXT",
+        action="append",
+        default=[],
+        help="what stands for a missing value in every column; can be given several "
+        "times",
+    )
+    table.add_argument(
+        "--sep", metavar="CHAR", type=_separator, help="what separates the values"
+    )
+    table.add_argument("--decimal", choices=[".", ","], help="the decimal mark")
+    table.add_argument("--encoding", metavar="NAME", help="the encoding of the text")
+    order = table.add_mutually_exclusive_group()
+    for name, value in (("day", True), ("month", False)):
+        order.add_argument(
+            f"--{name}-first",
+            dest="day_first",
+            action="store_const",
+            const=value,
+            help=f"in dates such as 01/02/2024, take the {name} as first",
+        )
+
+
+def _separator(text):
+    sep = {"tab": "\t", "\\t": "\t"}.get(text, text)
+    if len(sep) != 1 or sep in '"\r\n':
+        raise argparse.ArgumentTypeError(f"{text!r} is not one character (or tab)")
+    return sep
+
+
 def _list_models(task):
     default = choose_kind(None, task)
     return ", ".join(
@@ -211,7 +278,7 @@ def _audit(options):
 def _audit_table(options):
     from skpriv import report
 
-    inputs = [options.file] if options.file else []
+    inputs = [options.file] if options.file not in (None, "-") else []
     if options.shadows is not None and not options.attack:
         raise _Fault(f"{options.prog}: error: --shadows can only be used with --attack")
     outputs = [path for path in (options.scores, options.json) if path is not None]
@@ -236,20 +303,35 @@ def _audit_table(options):
 def _load(options):
     from skpriv import datasets
 
+    reading = {name: getattr(options, name) for name in _READING}
     if options.file is not None:
-        table = datasets.read_table(options.file)
-        label, source = options.label, options.file
-        if label is None:
-            columns = ", ".join(map(repr, table.columns[:8]))
-            more = ", ..." if table.shape[1] > 8 else ""
+        if options.label is None:
+            columns = datasets.read_table(options.file, **reading).columns
+            shown = ", ".join(map(repr, columns[:8]))
             raise datasets.TableError(
-                f"--label must name the column to predict, one of {columns}{more}"
+                "--label must name the column to predict, one of "
+                f"{shown}{', ...' if len(columns) > 8 else ''}"
             )
+        table = datasets.read_table(options.file, label=options.label, **reading)
+        label = options.label
+        source = "standard input" if options.file == "-" else options.file
     else:
+        for name, value in reading.items():
+            if value not in (None, []):
+                option = "month-first" if value is False else name.replace("_", "-")
+                raise datasets.TableError(f"--{option} can only be used with FILE")
         table = datasets.load_default_table()
         label = datasets.DEFAULT_LABEL if options.label is None else options.label
         source = "breast cancer data, bundled with scikit-learn"
-    return datasets.encode_table(table, label, options.drop), source
+    encoded = datasets.encode_table(
+        table,
+        label,
+        options.drop,
+        ids=options.id,
+        keep=options.keep,
+        task=options.task,
+    )
+    return encoded, source
 
 
 def _choose_kind(options, table):

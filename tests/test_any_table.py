@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from skpriv import cli
+from skpriv import cli, report
 
 CELLS = (
     st.floats(-1e140, 1e140).map(repr),
@@ -15,6 +15,9 @@ CELLS = (
     st.integers(0, 999).map(str),
     st.sampled_from(["a", "b", "c"]),
     st.sampled_from(["", "1", "2.5"]),
+    st.sampled_from(["?", "1", "2.5", "3", "unknown"]),
+    st.sampled_from(["01/02/2024", "13/02/2024", "20240229", "2024-02-29", "x"]),
+    st.integers(0, 99999).map(lambda value: f"{value / 100}%"),
 )
 
 
@@ -29,6 +32,7 @@ def tables(draw):
     return [names, *map(list, zip(*columns, strict=True))]
 
 
+MODELS = dict.fromkeys(kind.name for kind in report.KINDS)
 ATTACK = ["--attack", "--shadows", "6"]
 
 
@@ -36,7 +40,7 @@ ATTACK = ["--attack", "--shadows", "6"]
     "options",
     [
         [],
-        *(["--model", model] for model in cli.MODELS),
+        *(["--model", model] for model in MODELS),
         ["--model", "logistic", *ATTACK],
         ["--model", "knn", "-k", "2", *ATTACK],
     ],

@@ -2,6 +2,8 @@
 
 import csv
 import dataclasses
+import gzip
+import io
 import json
 import os
 import signal
@@ -308,7 +310,7 @@ def test_more_neighbours_than_records_is_an_audit(people, capsys):
         (["audit", "--attack", "--shadows", "x"], "'x' is not a whole number"),
         (["audit", "--attack", "--model", "knn", "-k", "285"], "at least 570"),
         (["audit", "missing.csv", "--label", "y"], "missing.csv: cannot be read: No"),
-        (["audit", "people.xlsx", "--label", "y"], "must end in one of .csv"),
+        (["audit", "people.doc", "--label", "y"], "must end in one of .csv"),
         (["audit", "--json", "no/such/folder.json"], "there is no folder 'no/such'"),
         (["audit", "--json", "x", "--scores", "x"], "x: is named for two outputs"),
         (["audit", "--scores", "/dev/null"], "is a folder or a device"),
@@ -331,7 +333,7 @@ GOOD = "a,b,y\n1,x,0\n2,z,1\n3,x,1\n"
         (b"", "is empty"),
         (b"a,y\n", "no records"),
         (bytes(range(256)) * 20, "is not"),
-        (b"\x1f\x8b\x08junk", "is not UTF-8"),
+        (b"\x1f\x8b\x08junk", "cannot be read"),
         (b"a,a,y\n1,2,0\n3,4,1\n", "'a' is there more than once"),
         (b"a,b\n1,2\n3,4\n", "no column 'y'"),
         (b"a,y\n1,0\n2,0\n", "one value only, '0'"),
@@ -585,3 +587,94 @@ def test_names_that_the_terminal_cannot_show_are_replaced(people):
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "income: low" in done.stdout
+
+
+AWKWARD = "sep=;\nperson;age;when;code;buys\n" + "".join(
+    f"p{i};{20 + i},5;0{i % 9 + 1}/02/2024;{i % 7};{i % 3 // 2}\n" for i in range(40)
+).replace(";25,5;", ";?;")
+
+
+def test_what_the_table_does_not_tell_is_to_be_checked(tmp_path, capsys):
+    path, summary = tmp_path / "t.csv", tmp_path / "r.json"
+    path.write_text(AWKWARD)
+    arguments = ["audit", str(path), "--label", "buys", "--json", str(summary)]
+    assert cli.main(arguments) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "Please check" in out
+    assert "- age: '?' is taken as a missing number, in record 6 (--text age)" in out
+    assert "the day or the month comes first (--day-first)" in out
+    notes = json.loads(summary.read_text())["data"]["notes"]
+    assert {(*note["columns"], note["option"]) for note in notes} == {
+        ("age", "--text age"),
+        ("when", "--day-first"),
+    }
+    assert cli.main([*arguments, "--day-first", "--text", "age", "--drop", "when"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "'?' is kept as a value" not in out
+    assert "Please check" not in out
+
+
+def test_nothing_to_check_is_not_mentioned(capsys):
+    assert cli.main(["audit"]) == 0
+    assert "Please check" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "content", [AWKWARD.encode(), gzip.compress(AWKWARD.encode("utf-8-sig"))]
+)
+def test_table_of_standard_input(content, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+    assert cli.main(["audit", "-", "--label", "buys"]) == 0
+    assert "standard input: 40 records" in capsys.readouterr().out
+
+
+def test_records_are_named_by_their_identifier(tmp_path, capsys):
+    path, scores = tmp_path / "t.csv", tmp_path / "s.csv"
+    path.write_text(AWKWARD)
+    arguments = ["audit", str(path), "--label", "buys", "--id", "person"]
+    assert cli.main([*arguments, "--scores", str(scores)]) == 0
+    assert [row["id"] for row in read_csv(scores)] == [f"p{i}" for i in range(40)]
+    shown = [line.split()[:1] for line in capsys.readouterr().out.splitlines()]
+    assert sum([f"p{i}"] in shown for i in range(40)) == 10
+
+
+def test_label_of_codes_can_be_classes_and_one_of_few_numbers_a_quantity(
+    tmp_path, capsys
+):
+    path, summary = tmp_path / "t.csv", tmp_path / "r.json"
+    lines = [f"{i % 11},{i % 129}" for i in range(600)]
+    path.write_text("\n".join(["x,y", *lines]))
+    arguments = ["audit", str(path), "--label", "y", "--json", str(summary)]
+    for options, label in (
+        ([], "quantity"),
+        (["--classes", "--model", "ridge"], "classes"),
+    ):
+        assert cli.main([*arguments, *options]) == 0
+        assert json.loads(summary.read_text())["data"][label] is not None
+        out = capsys.readouterr().out
+        assert ("--classes" in out) == (not options)
+    arguments = ["audit", str(path), "--label", "x", "--quantity"]
+    assert cli.main([*arguments, "--json", str(summary)]) == 0
+    assert json.loads(summary.read_text())["data"]["quantity"]["maximum"] == 10
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [
+        (["audit", "--sep", "tab"], "--sep can only be used with FILE"),
+        (["audit", "--month-first"], "--month-first can only be used with FILE"),
+        (["audit", "t.csv", "--label", "y", "--sep", ";;"], "not one character"),
+        (["audit", "t.csv", "--label", "y", "--number", "n"], "no column 'n'"),
+        (["audit", "t.csv", "--label", "y", "--id", "n"], "no column 'n'"),
+        (["audit", "t.csv", "--label", "y", "--id", "y"], "cannot be left out"),
+        (["audit", "t.csv", "--label", "b", "--quantity"], "must be numbers"),
+        (["audit", "t.csv", "--label", "y", "--encoding", "x"], "no known encoding"),
+        (["audit", "t.csv", "--label", "y", "--number", "b"], "holds no number"),
+    ],
+)
+def test_fault_in_how_to_read_is_one_line(
+    arguments, fault, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text(GOOD)
+    assert_one_line_fault(capsys, fault, cli.main(arguments))

@@ -1,15 +1,19 @@
 """Tables of personal records: read, told apart by column, and encoded as numbers."""
 
+from skpriv.datasets._clean import clean_table
 from skpriv.datasets._columns import Column, describe_columns
 from skpriv.datasets._encode import EncodedTable, encode_table, table_encoder
 from skpriv.datasets._errors import TableError
+from skpriv.datasets._notes import Note
 from skpriv.datasets._read import DEFAULT_LABEL, load_default_table, read_table
 
 __all__ = [
     "DEFAULT_LABEL",
     "Column",
     "EncodedTable",
+    "Note",
     "TableError",
+    "clean_table",
     "describe_columns",
     "encode_table",
     "load_default_table",

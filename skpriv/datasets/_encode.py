@@ -1,6 +1,6 @@
 """Encode a table's columns as features for a model that measures distances."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from sklearn.compose import ColumnTransformer
@@ -8,9 +8,16 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
-from skpriv.datasets._columns import MAX_CATEGORIES, MISSING, Column, describe_columns
+from skpriv.datasets._columns import (
+    MAX_CATEGORIES,
+    MISSING,
+    Column,
+    describe_columns,
+    notes_of_columns,
+)
 from skpriv.datasets._errors import TableError, check_column
-from skpriv.datasets._label import label_values
+from skpriv.datasets._label import label_values, notes_of_label
+from skpriv.datasets._notes import Note
 from skpriv.utils._optional import import_optional
 
 
@@ -31,6 +38,10 @@ class EncodedTable:
         The other columns, left out ones included, dropped ones not.
     encoder : ColumnTransformer
         Fitted; turns another table with these columns into features.
+    notes : list of Note
+        What was decided about the columns, for a person to check.
+    ids : list of str or None
+        What identifies each record: the values of the first column of `ids`.
     """
 
     X: np.ndarray
@@ -39,6 +50,8 @@ class EncodedTable:
     label: str
     columns: list[Column]
     encoder: ColumnTransformer
+    notes: list[Note] = field(default_factory=list)
+    ids: list[str] | None = None
 
     @property
     def task(self):
@@ -46,7 +59,7 @@ class EncodedTable:
         return "regression" if self.classes is None else "classification"
 
 
-def encode_table(table, label, drop=()):
+def encode_table(table, label, drop=(), *, ids=(), keep=(), task=None):
     """Part a table into features and labels.
 
     Parameters
@@ -56,10 +69,18 @@ def encode_table(table, label, drop=()):
         The column of the classes, or of a quantity.
     drop : sequence of str, default=()
         Columns to leave out.
+    ids : sequence of str, default=()
+        Columns that identify the records, which are left out. By the first of them the
+        report names the records.
+    keep : sequence of str, default=()
+        Columns to use even if they are constant or look like identifiers.
+    task : {"classification", "regression"}, default=None
+        Whether the label holds classes or a quantity. None: as it looks.
 
     Returns
     -------
     encoded : EncodedTable
+        Its notes begin with those of `read_table`, in ``table.attrs["notes"]``.
 
     Raises
     ------
@@ -68,13 +89,16 @@ def encode_table(table, label, drop=()):
         anything.
     """
     names = list(table.columns)
-    for name in (label, *drop):
+    for name in (label, *drop, *ids, *keep):
         check_column(name, names)
-    if label in drop:
-        raise TableError(f"the label column {label!r} cannot be left out")
-    y, classes = label_values(table[label])
+    for name in (*drop, *ids):
+        if name == label:
+            raise TableError(f"the label column {label!r} cannot be left out")
+        if name in keep:
+            raise TableError(f"column {name!r} cannot be both kept and left out")
+    y, classes = label_values(table[label], task)
     features = table.drop(columns=[label, *drop])
-    columns = describe_columns(features)
+    columns = describe_columns(features, keep=keep, ids=ids)
     used = [column for column in columns if column.left_out is None]
     if not used:
         why = ", ".join(f"{column.name!r} is {column.left_out}" for column in columns)
@@ -83,7 +107,11 @@ def encode_table(table, label, drop=()):
         )
     encoder = table_encoder(columns)
     X = encoder.fit_transform(features)
-    return EncodedTable(X, y, classes, label, columns, encoder)
+    notes = [n for n in table.attrs.get("notes", []) if n.column not in {*drop, *ids}]
+    notes += notes_of_columns(features, columns, ids)
+    notes += notes_of_label(table[label], classes) if task is None else []
+    named = table[ids[0]].astype(object).map(str).tolist() if ids else None
+    return EncodedTable(X, y, classes, label, columns, encoder, notes, named)
 
 
 def table_encoder(columns):

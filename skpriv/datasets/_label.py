@@ -4,14 +4,16 @@ import numpy as np
 
 from skpriv.datasets._columns import finite_numbers
 from skpriv.datasets._errors import TableError
+from skpriv.datasets._notes import Note
 from skpriv.utils._optional import import_optional
 
 # More different numbers than this are taken for a quantity, not for classes.
 _MOST_FRACTIONS = 20
 _MOST_WHOLE_NUMBERS = 100
+_SURELY_CLASSES = 5
 
 
-def label_values(column):
+def label_values(column, task=None):
     """Turn a label column into classes and their codes, or into a quantity.
 
     Numbers are a quantity where more than 100 of them differ (more than 20 if some
@@ -54,7 +56,15 @@ def label_values(column):
             "an audit needs at least two"
         )
     hardly_classes = len(classes) > max(2, len(column) / 2)
-    if is_number and (hardly_classes or len(classes) > _most_classes(classes)):
+    if task == "regression" and not is_number:
+        raise TableError(
+            f"label column {name!r} holds text, {_name(classes[0])!r} for example; a "
+            "quantity must be numbers"
+        )
+    if task is None and is_number:
+        is_quantity = hardly_classes or len(classes) > _most_classes(classes)
+        task = "regression" if is_quantity else "classification"
+    if task == "regression":
         return values, None
     if hardly_classes:
         raise TableError(
@@ -62,6 +72,34 @@ def label_values(column):
             f"{len(column)} records, which are hardly classes; name another column"
         )
     return codes.astype(np.intp), [_name(value) for value in classes]
+
+
+def notes_of_label(column, classes):
+    """Say how a label of numbers was taken, where it might be the other.
+
+    Parameters
+    ----------
+    column : Series of shape (n_records,)
+    classes : list of str or None
+        As `label_values` returned them, without being told the task.
+
+    Returns
+    -------
+    notes : list of Note
+    """
+    types = import_optional("pandas", extra="report").api.types
+    if not types.is_numeric_dtype(column) or types.is_bool_dtype(column):
+        return []
+    n_distinct = column.nunique()
+    if classes is None:
+        if (column.astype(float) % 1 != 0).any() or n_distinct > len(column) / 2:
+            return []
+        reason = f"{n_distinct} different whole numbers are taken as a quantity"
+        return [Note(column.name, reason, "--classes")]
+    if n_distinct <= _SURELY_CLASSES:
+        return []
+    reason = f"{n_distinct} different numbers are taken as classes"
+    return [Note(column.name, reason, "--quantity")]
 
 
 def _most_classes(numbers):

@@ -1,22 +1,24 @@
 """Read a table from a file, or take the bundled one."""
 
-import csv
 import gzip
 import io
-import warnings
+import sys
 import zlib
-from collections import Counter
-from itertools import chain
 from pathlib import Path
 
 from sklearn.datasets import load_breast_cancer
 
+from skpriv.datasets._clean import clean_table
+from skpriv.datasets._delimited import check_names, name_columns, read_delimited
 from skpriv.datasets._errors import TableError
+from skpriv.datasets._notes import Note
 from skpriv.utils._optional import import_optional
 
 DEFAULT_LABEL = "diagnosis"
 
-_DELIMITERS = ",;\t"
+_GZIP = b"\x1f\x8b"
+_ZIP = b"PK\x03\x04"
+_PARQUET = b"PAR1"
 
 
 def load_default_table():
@@ -32,126 +34,163 @@ def load_default_table():
     return bunch.data.assign(**{DEFAULT_LABEL: bunch.target_names[bunch.target]})
 
 
-def read_table(path):
-    """Read a CSV or Parquet file.
+def read_table(
+    path,
+    *,
+    label=None,
+    sep=None,
+    decimal=None,
+    encoding=None,
+    day_first=None,
+    missing=(),
+    text=(),
+    number=(),
+):
+    """Read a file of separated values, an Excel sheet or a Parquet file.
 
     Parameters
     ----------
     path : str or path-like
-        A file whose name ends in ``.csv``, ``.csv.gz`` or ``.parquet``. A CSV file is
-        UTF-8 text with one line of column names; its values are separated by commas,
-        semicolons or tabs, whichever is most frequent in that line.
+        A file whose name ends in ``.csv``, ``.tsv``, ``.txt`` (each also followed by
+        ``.gz``), ``.xlsx``, ``.xls``, ``.ods`` or ``.parquet``; "-" is standard input.
+        The first line, or row of the first sheet, holds the column names.
+    label : str, default=None
+        The label column. In the others, "?", "-", "unknown" and the like among numbers
+        are taken as missing; in this one they may be classes.
+    sep : str, default=None
+        The separator of a text file. None: comma, semicolon, tab or bar, whichever
+        the lines show.
+    decimal : {".", ","}, default=None
+        The decimal mark of columns that do not tell.
+    encoding : str, default=None
+        Of a text file. None: UTF-8, or what a byte order mark says, else Windows-1252.
+    day_first : bool, default=None
+        Whether the day stands before the month in columns of dates that do not tell.
+    missing : sequence of str, default=()
+        Texts that stand for a missing value in every column.
+    text, number : sequence of str, default=()
+        Columns to be taken as text, and as numbers.
 
     Returns
     -------
     table : DataFrame of shape (n_records, n_columns)
-        One row a record, in the order of the file; the column names are strings.
+        One row per record, in the order of the file; the column names are strings.
+        ``table.attrs["notes"]`` is a list of `Note`: what was decided, and the option
+        that decides otherwise.
 
     Raises
     ------
     TableError
         If the file cannot be read, is empty, or names a column twice.
     """
-    path = Path(path)
-    name = path.name.lower()
-    read = next((_READERS[end] for end in _READERS if name.endswith(end)), None)
-    if read is None:
-        wanted = ", ".join(_READERS)
-        raise TableError(f"{path}: the file name must end in one of {wanted}")
     try:
-        if path.is_dir():
-            raise TableError(f"{path}: is a folder, not a file")
-        table = read(path)
+        data, read = _open(path)
+        table, found_sep, notes = read(data, sep, encoding)
+        if not len(table):
+            raise TableError("has column names but no records")
+    except TableError as error:
+        raise TableError(f"{path}: {error}") from error
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise TableError(f"{path}: cannot be read: {reason}") from error
-    if not len(table):
-        raise TableError(f"{path}: has column names but no records")
+    table = clean_table(
+        table,
+        label=label,
+        decimal=decimal,
+        day_first=day_first,
+        missing=missing,
+        text=text,
+        number=number,
+        prefer="," if found_sep == ";" else ".",
+    )
+    table.attrs["notes"] = notes + table.attrs["notes"]
     return table
 
 
-def _read_csv(path, opener=open):
-    with (
-        opener(path, "rb") as raw,
-        io.TextIOWrapper(raw, "utf-8-sig", newline="") as text,
-    ):
-        try:
-            return _parse_csv(text, path)
-        except UnicodeDecodeError as error:
-            raise TableError(
-                f"{path}: is not UTF-8 text (byte 0x{error.object[error.start]:02x}); "
-                "save it as CSV in UTF-8"
-            ) from error
-
-
-def _read_csv_gz(path):
-    return _read_csv(path, opener=gzip.open)
-
-
-def _parse_csv(text, path):
-    pandas = import_optional("pandas", extra="report")
-    first = text.readline()
-    if not first.strip():
-        raise TableError(f"{path}: is empty, or begins with an empty line")
-    if "\0" in first:
-        raise TableError(f"{path}: is not text")
-    delimiter = max(_DELIMITERS, key=first.count)
-    lines = chain([first], text)
-    try:
-        names = next(csv.reader(lines, delimiter=delimiter, strict=True))
-        _check_names(names, path)
-        with warnings.catch_warnings():
-            # Lines longer than the first: pandas would warn and cut them.
-            warnings.simplefilter("error", pandas.errors.ParserWarning)
-            return pandas.read_csv(
-                text,
-                sep=delimiter,
-                header=None,
-                names=names,
-                index_col=False,
-                low_memory=False,
-            )
-    except pandas.errors.EmptyDataError:
-        return pandas.DataFrame(columns=names)
-    except pandas.errors.ParserWarning as error:
+def _open(path):
+    if str(path) == "-":
+        return _open_stream(sys.stdin.buffer)
+    path = Path(path)
+    name = path.name.lower().removesuffix(".gz")
+    read = next((_READERS[end] for end in _READERS if name.endswith(end)), None)
+    if read is None:
+        endings = ", ".join(_READERS)
         raise TableError(
-            f"{path}: some lines have more values than there are column names"
-        ) from error
-    except (csv.Error, pandas.errors.ParserError) as error:
-        raise TableError(f"{path}: is not a CSV file: {error}") from error
+            f"the file name must end in one of {endings}, or these and .gz"
+        )
+    if path.is_dir():
+        raise TableError("is a folder, not a file")
+    data = path.read_bytes()
+    if path.name.lower().endswith(".gz") or data.startswith(_GZIP):
+        data = gzip.decompress(data)
+    return data, read
 
 
-def _read_parquet(path):
+def _open_stream(stream):
+    data = stream.read()
+    if data.startswith(_GZIP):
+        data = gzip.decompress(data)
+    for start, read in ((_PARQUET, _read_parquet), (_ZIP, _read_sheet)):
+        if data.startswith(start):
+            return data, read
+    return data, read_delimited
+
+
+def _read_sheet(data, sep, encoding):
+    pandas = import_optional("pandas", extra="report")
+    calamine = import_optional("python_calamine", extra="report")
+    try:
+        with pandas.ExcelFile(io.BytesIO(data), engine="calamine") as book:
+            sheets = book.sheet_names
+            cells = pandas.read_excel(
+                book, header=None, dtype=object, keep_default_na=False, na_values=""
+            )
+    except (calamine.CalamineError, ValueError, LookupError, OSError) as error:
+        raise TableError(f"is not a spreadsheet, or damaged: {error}") from error
+    if cells.empty:
+        raise TableError(f"sheet {sheets[0]!r} is empty")
+    first = ["" if cell != cell else str(cell) for cell in cells.iloc[0]]
+    if first.count("") > len(first) / 2:
+        raise TableError(
+            f"sheet {sheets[0]!r}: row 1 must hold the column names, and most of its "
+            "cells are empty; remove what stands above the table"
+        )
+    names = name_columns(first)
+    table = cells.iloc[1:].reset_index(drop=True).set_axis(names, axis=1)
+    table = table[~table.isna().all(axis=1)].reset_index(drop=True)
+    notes = []
+    if len(sheets) > 1:
+        reason = f"sheet {sheets[0]!r} is read, {len(sheets) - 1} more sheets are not"
+        notes = [Note(None, reason, "")]
+    return table, None, notes
+
+
+def _read_parquet(data, sep, encoding):
     pyarrow = import_optional("pyarrow", extra="report")
     parquet = import_optional("pyarrow.parquet", extra="report")
     import_optional("pandas", extra="report")
     try:
-        with parquet.ParquetFile(path) as file:
+        with parquet.ParquetFile(pyarrow.BufferReader(data)) as file:
             content = file.read()
-        _check_names(content.column_names, path)
+        check_names(content.column_names)
         content.validate(full=True)
         table = content.to_pandas()
     except TableError:
         raise
     except (pyarrow.ArrowException, ValueError, TypeError, LookupError) as error:
         # Of a damaged file any part may be nonsense: the data, a name, pandas' notes.
-        raise TableError(
-            f"{path}: is not a Parquet file, or damaged: {error}"
-        ) from error
+        raise TableError(f"is not a Parquet file, or damaged: {error}") from error
     if any(name is not None for name in table.index.names):
         table = table.reset_index()
     table.columns = [str(name) for name in table.columns]
-    _check_names(table.columns, path)
-    return table
+    check_names(list(table.columns))
+    return table, None, []
 
 
-def _check_names(names, path):
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise TableError(
-            f"{path}: the column name {twice[0]!r} is there more than once; "
-            "give every column a name of its own"
-        )
-
-
-_READERS = {".csv": _read_csv, ".csv.gz": _read_csv_gz, ".parquet": _read_parquet}
+_TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".tab", ".psv")
+_SHEET_ENDINGS = (".xlsx", ".xlsm", ".xls", ".ods")
+_READERS = {
+    **dict.fromkeys(_TEXT_ENDINGS, read_delimited),
+    **dict.fromkeys(_SHEET_ENDINGS, _read_sheet),
+    ".parquet": _read_parquet,
+}

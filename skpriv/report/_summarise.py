@@ -1,5 +1,7 @@
 """An audit and its table, summed up in plain data. Nothing is fitted here."""
 
+import shlex
+
 import numpy as np
 from scipy.stats import rankdata
 from sklearn.base import is_classifier
@@ -34,7 +36,8 @@ def summarise(audit, table, *, source, n_top):
         what is not known.
 
         - "skpriv": the version;
-        - "data": source, size, label, and how each column was table;
+        - "data": source, size, label, how each column was encoded, and "notes" on what
+          should be checked: the columns, the reason, and the option that decides;
         - "model": the audited model, and how well it predicts records left out;
         - "neighbors": the same of the nearest neighbours that some of the scores are
           about; None if they are the audited model, or there is no such score;
@@ -190,6 +193,7 @@ def _describe_records(audit, table):
     y, classes = table.y, table.classes
     records = {
         "record": list(range(1, len(y) + 1)),
+        **({} if table.ids is None else {"id": table.ids}),
         "label": y.tolist() if classes is None else [classes[code] for code in y],
     }
     for name, scores in audit.scores.items():
@@ -213,6 +217,7 @@ def _describe_data(table, source):
         "quantity": None,
         "features": table.X.shape[1],
         "columns": [vars(column).copy() for column in table.columns],
+        "notes": _describe_notes(table.notes),
     }
     if table.classes is not None:
         counts = np.bincount(table.y).tolist()
@@ -223,6 +228,27 @@ def _describe_data(table, source):
             for name, method in [("minimum", "min"), ("maximum", "max")]
         }
     return data
+
+
+def _describe_notes(notes):
+    # In a wide table, many columns may have the same.
+    columns = {}
+    for note in notes:
+        columns.setdefault((note.reason, note.option), []).append(note.column)
+    return [
+        {
+            "columns": [str(name) for name in names if name is not None],
+            "reason": reason,
+            "option": _fill_in(option, names) or None,
+        }
+        for (reason, option), names in columns.items()
+    ]
+
+
+def _fill_in(option, names):
+    if len(names) > 1 or not option.endswith(" COL"):
+        return option
+    return option.removesuffix("COL") + shlex.quote(str(names[0]))
 
 
 def _describe_model(audit, table):

@@ -7,7 +7,9 @@ from skpriv.utils._text import printable
 
 _WIDTH = 88
 _WIDEST_HEADING = 9
+_WIDEST_ID = 12
 _MOST_CLASSES = 10
+_MOST_NOTES = 20
 _MOST_SCORES_WITH_PERCENTILES = 3
 
 
@@ -26,6 +28,7 @@ def format_report(report):
     """
     sections = [
         _format_data(report["data"]),
+        _format_notes(report["data"]["notes"]),
         _format_models(report),
         _format_most_exposed(report),
         _format_spread(report["scores"]),
@@ -46,6 +49,15 @@ def _format_data(data):
     return "\n".join(lines)
 
 
+def _format_notes(notes):
+    if not notes:
+        return None
+    lines = [_paragraph("  -", _words.describe_note(n)) for n in notes[:_MOST_NOTES]]
+    if len(notes) > _MOST_NOTES:
+        lines.append(f"  - {_words.explain_more_notes(len(notes) - _MOST_NOTES)}")
+    return "\n".join([_words.CHECK, *lines])
+
+
 def _format_models(report):
     lines = [_paragraph("Model   ", _words.describe_model(report["model"]))]
     if report["neighbors"] is not None:
@@ -60,7 +72,7 @@ def _format_most_exposed(report):
         return None
     with_percentiles = len(scores) <= _MOST_SCORES_WITH_PERCENTILES
     columns = [
-        (_words.RECORD, [f"{record['record']}" for record in top]),
+        _name_records(top),
         (_words.LABEL, [_words.format_label(record["label"]) for record in top]),
     ]
     for name, score in scores.items():
@@ -85,6 +97,13 @@ def _format_most_exposed(report):
         _table(headings, rows, left=1, wrapped=True),
         _words.explain_columns(scores, headings),
     )
+
+
+def _name_records(records):
+    if "id" in records[0]:
+        ids = [_words.shorten(record["id"], _WIDEST_ID) for record in records]
+        return _words.ID, ids
+    return _words.RECORD, [f"{record['record']}" for record in records]
 
 
 def _format_spread(scores):

@@ -11,6 +11,7 @@ from skpriv.utils._text import printable
 NEIGHBORS = "k-nearest neighbours"
 
 RECORD = "record"
+ID = "id"
 LABEL = "label"
 PERCENTILE = "pct"
 AGREEMENT = "agree"
@@ -114,6 +115,21 @@ def describe_features(data):
     return "; ".join(parts)
 
 
+CHECK = "Please check"
+
+
+def describe_note(note):
+    """Say what was decided about columns, and the option that decides otherwise."""
+    text = note["reason"]
+    if note["columns"]:
+        text = f"{_names(note['columns'])}: {text}"
+    return text if note["option"] is None else f"{text} ({note['option']})"
+
+
+def explain_more_notes(number):
+    return f"and {number} more, which are in the JSON report (--json)"
+
+
 def _records(number):
     return "1 record" if number == 1 else f"{number:,} records"
 
@@ -184,6 +200,7 @@ def explain_columns(scores, headings):
     """Explain the columns, of those that are shown, and the missing scores."""
     sentences = {
         RECORD: "its position in the data, from 1",
+        ID: "its value in the column of --id",
         PERCENTILE: "the percentage of records that score lower, ties counted half",
         AGREEMENT: "the share of its nearest neighbours that have its label",
         SUCCESS: "how often the attack described below is right about it",

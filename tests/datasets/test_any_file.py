@@ -12,7 +12,17 @@ from skpriv.datasets import TableError, encode_table, read_table
 AWKWARD = (
     *("", "NA", "1", "-0", "1e400", "1e-320", "inf", "9" * 25, "9" * 400, "True"),
     *("0x1F", "1,5", '"', '""', '"a', "2024-02-30", "2024-02-29", "9999-12-31"),
-    *("0001-01-01", "12:30", "é", "\x1b[31m", " x ", "\r", "\n", "\0"),
+    *("0001-01-01", "12:30", "é", "\x1b[31m", " x ", "\r", "\n", "\0", "?", " "),
+    *("1.234,5", '"1,234"', "1;5", "$5", "(5)", "5%", "5 kg", "007", "-", "1\t2"),
+    *(
+        "31.12.2015",
+        "01/02/2015",
+        "1/1/15",
+        "20151231",
+        "\uff11\uff12",
+        "2015-12",
+        "1e-5%",
+    ),
 )
 CELLS = st.one_of(
     st.sampled_from(AWKWARD),
@@ -20,6 +30,7 @@ CELLS = st.one_of(
     st.integers().map(str),
     st.floats().map(str),
 )
+HEADS = [b"", b"a,y\n", b"PAR1", b"PK\3\4"]
 LINES = st.lists(st.lists(CELLS, min_size=1, max_size=4).map(",".join), max_size=12)
 
 settings.register_profile(
@@ -58,9 +69,11 @@ def test_any_lines_are_read_or_refused(tmp_path, lines):
 
 
 @settings(settings.get_profile("files"))
-@given(data=st.binary(max_size=200), head=st.sampled_from([b"", b"a,y\n", b"PAR1"]))
+@given(
+    data=st.binary(max_size=200), head=st.sampled_from([b"", b"a,y\n", b"PAR1", b"PK"])
+)
 def test_any_bytes_are_read_or_refused(tmp_path, data, head):
-    for name in ("t.csv", "t.parquet", "t.csv.gz"):
+    for name in ("t.csv", "t.parquet", "t.csv.gz", "t.xlsx"):
         (tmp_path / name).write_bytes(head + data)
         check(tmp_path / name)
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(head + data))

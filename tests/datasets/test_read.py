@@ -60,12 +60,14 @@ def test_csv_name_may_hold_a_line_end(tmp_path):
         ("t.csv", "a,b\n1,2,3\n", "more values than"),
         ("t.csv", "a,b\n1,2\n1,2,3\n", "not a CSV file|more values than"),
         ("t.csv", 'a,b\n1,"2\n', "not a CSV file"),
-        ("t.csv", b"a,b\n1,\xe9\n", "not UTF-8 text .byte 0xe9"),
-        ("t.csv", b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "not UTF-8 text"),
+        ("t.csv", "a,b\n1\n", "line 2 has fewer values than"),
+        ("t.csv", b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "is not text"),
         ("t.csv", b"PK\x03\x04\x00\x00\x00a,b\n1,2\n", "is not text"),
         ("t.parquet", b"PAR1 and then junk", "not a Parquet file"),
         ("t.parquet", b"", "not a Parquet file"),
-        ("t.xlsx", b"junk", "must end in one of .csv, .csv.gz, .parquet"),
+        ("t.xlsx", b"junk", "is not a spreadsheet"),
+        ("t.xlsx", b"", "is not a spreadsheet"),
+        ("t.doc", b"junk", "must end in one of .csv, .tsv, .* .parquet"),
     ],
 )
 def test_fault_in_a_file_is_named(tmp_path, name, content, fault):

@@ -54,6 +54,7 @@ def report():
             "classes": {"no": 1500, "yes": 1000},
             "quantity": None,
             "features": 7,
+            "notes": [],
             "columns": [
                 {"name": "age", "kind": "number", **column, "n_missing": 3},
                 {"name": "job", "kind": "category", **column},
