@@ -5,7 +5,6 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from sklearn.utils import gen_batches
-from torch.func import functional_call
 
 from skpriv.leverage._softmax import softmax_hessian
 from skpriv.leverage.network._blocks import backward, forward, rows
@@ -175,81 +174,6 @@ class GaussNewton:
             for _, blocks in self.chunks()
             for _, block in blocks
         )
-
-
-class Hessian:
-    """The Hessian of the loss, with the curvature of the module itself included.
-
-    Parameters
-    ----------
-    gauss_newton : GaussNewton
-        For the same records and parameters.
-    """
-
-    positive = False
-
-    def __init__(self, gauss_newton):
-        self.gauss_newton = gauss_newton
-
-    def __call__(self, V):
-        """Return the product with V, of shape (n_parameters, n_columns)."""
-        jacobians = self.gauss_newton.jacobians
-        leaves = jacobians.leaves()
-        directions = [jacobians.unflatten(v) for v in V.T]
-        out = torch.zeros_like(V)
-        for batch in self.gauss_newton.batches:
-            gradient = self._gradient(batch, leaves)
-            # A gradient that does not depend on the parameters has no curvature.
-            for c, direction in enumerate(directions if gradient else ()):
-                product = _derivative_along(direction, gradient, leaves)
-                out[:, c] += jacobians.flatten(product)
-        return out
-
-    def _gradient(self, batch, leaves):
-        """Return the gradient of a batch's loss, differentiable in the leaves.
-
-        Returns
-        -------
-        gradient : dict of str to Tensor
-            By parameter name, without those that do not depend on any leaf.
-        """
-        network = self.gauss_newton.network
-        _, codes, weights = self.gauss_newton.records
-        inputs = self.gauss_newton.inputs(batch)
-        with torch.enable_grad():
-            outputs = functional_call(network.module, leaves, (inputs,))
-            logits = network.loss.logits(outputs)
-            losses = network.loss.loss(logits, codes[batch])
-            gradient = torch.autograd.grad(
-                losses @ weights[batch],
-                list(leaves.values()),
-                create_graph=True,
-                materialize_grads=True,
-            )
-        return {
-            name: values
-            for name, values in zip(leaves, gradient, strict=True)
-            if values.requires_grad
-        }
-
-    def dense(self):
-        """Return the matrix itself, of shape (n_parameters, n_parameters)."""
-        size = self.gauss_newton.jacobians.size
-        device = self.gauss_newton.records.weights.device
-        H = self(torch.eye(size, dtype=torch.float64, device=device))
-        return (H + H.T) / 2
-
-
-def _derivative_along(direction, gradient, leaves):
-    """Return the derivative of a gradient along a direction, by parameter name."""
-    product = torch.autograd.grad(
-        list(gradient.values()),
-        list(leaves.values()),
-        grad_outputs=[direction[name] for name in gradient],
-        retain_graph=True,
-        materialize_grads=True,
-    )
-    return dict(zip(leaves, product, strict=True))
 
 
 def softmax_head_hessian(head, proba, weights):

@@ -205,9 +205,10 @@ class _Calls:
         self.positions, self.outputs = [], []
         self.by_record = True
 
-    def hook(self, module, arguments, out):
+    def hook(self, module, arguments, keywords, out):
+        x = arguments[0] if arguments else keywords["input"]
         try:
-            positions = self.layer.positions(arguments[0], self.n_records)
+            positions = self.layer.positions(x, self.n_records)
             _by_record(out, self.n_records, 1)
         except _NotByRecordError:
             self.by_record = False
@@ -223,7 +224,10 @@ class _Calls:
 
 @contextmanager
 def _hooked(calls):
-    handles = [own.layer.module.register_forward_hook(own.hook) for own in calls]
+    handles = [
+        own.layer.module.register_forward_hook(own.hook, with_kwargs=True)
+        for own in calls
+    ]
     try:
         yield
     finally:
@@ -467,7 +471,11 @@ class OtherParameters:
         return logits
 
     def _rows(self, jacobian, n_axes=2):
-        parts = [jacobian[name].flatten(n_axes) for name in self.names]
+        # A parameter may be a single number, without an axis.
+        parts = [
+            jacobian[name].reshape(*jacobian[name].shape[:n_axes], -1)
+            for name in self.names
+        ]
         return torch.cat(parts, -1).detach()
 
     def flatten(self, tensors):

@@ -60,6 +60,13 @@ class Network:
         """Return an array as a tensor of the same dtype on the device of the module."""
         return torch.as_tensor(values, device=self.device)
 
+    def logits(self, outputs):
+        """Return the outputs of the module as logits, in double precision.
+
+        A module may end with a conversion to single precision.
+        """
+        return self.loss.logits(outputs.double())
+
     def check(self, inputs, codes):
         """Raise unless the outputs of the module are valid and match the labels.
 
@@ -75,18 +82,23 @@ class Network:
         TypeError
             If the module returns no single tensor.
         ValueError
-            If the outputs do not match the labels, are NaN, or depend on the other
-            records in the batch.
+            If the module cannot be evaluated in double precision, or its outputs do
+            not match the labels, are NaN, or depend on the other records in the batch.
         """
         with torch.no_grad():
             # Copies, in case a module writes to its inputs in place.
-            outputs = self.module(inputs.clone())
+            outputs = self._evaluate(inputs.clone())
             if not isinstance(outputs, torch.Tensor):
                 raise TypeError(
                     "the module of estimator's network must return a single tensor, "
                     f"but it returns a {type(outputs).__name__}."
                 )
             alone = self._outputs_alone(inputs)
+        if outputs.dtype not in (torch.float64, torch.float32):
+            raise ValueError(
+                f"estimator's network returns outputs in {outputs.dtype}, which is not "
+                "precise enough for scores; its forward must not convert to it."
+            )
         self.loss.check(outputs, codes)
         if outputs.isnan().any() or self._has_nan():
             raise ValueError(
@@ -99,6 +111,18 @@ class Network:
                 "the other records in the batch (batch norms must have "
                 "track_running_stats=True)."
             )
+
+    def _evaluate(self, inputs):
+        try:
+            return self.module(inputs)
+        except RuntimeError as error:
+            if "dtype" not in str(error) and "type" not in str(error):
+                raise
+            raise ValueError(
+                "estimator's network must be able to compute in double precision, in "
+                "which it is scored; its forward must not convert to another dtype "
+                f"({str(error).splitlines()[0]})."
+            ) from error
 
     def _has_nan(self):
         return any(p.isnan().any() for p in self.module.parameters())

@@ -15,9 +15,9 @@ from skpriv.leverage.network._choices import (
 from skpriv.leverage.network._curvature import (
     CodedRecords,
     GaussNewton,
-    Hessian,
     softmax_head_hessian,
 )
+from skpriv.leverage.network._hessian import Hessian
 from skpriv.leverage.network._jacobians import Jacobians
 from skpriv.leverage.network._layers import select_parameters
 from skpriv.leverage.network._memory import items_in_chunk
@@ -110,7 +110,7 @@ class NetworkSensitivities(Sensitivities):
         network, few = self.network, self.network.inputs(X[:3])
         network.check(few, codes)
         names = select_parameters(network.module, layers, network.trainable)
-        return Jacobians(network.module, names, network.loss.logits, few)
+        return Jacobians(network.module, names, network.logits, few)
 
     def _choose_damping(self, damping, gauss_newton, total):
         """Set `damping`, and return it as a vector with a value per parameter."""

@@ -20,7 +20,8 @@ from skorch import NeuralNetBinaryClassifier, NeuralNetClassifier, NeuralNetRegr
 from torch import nn
 
 from skpriv import GLSScorer
-from skpriv.leverage.network._curvature import CodedRecords, GaussNewton, Hessian
+from skpriv.leverage.network._curvature import CodedRecords, GaussNewton
+from skpriv.leverage.network._hessian import Hessian
 from skpriv.leverage.network._jacobians import Jacobians
 
 VARIANTS = ("leverage", "self_influence", "attack_power")
