@@ -22,9 +22,14 @@ class Status(IntFlag):
     NOT_SOLVED = 2
     NOT_ESTIMABLE = 4
     NOT_A_MINIMUM = 8
+    OTHER_RECORDS = 16
 
 
 _EXPLANATIONS = {
+    Status.OTHER_RECORDS: (
+        "the model is not the least squares fit of these records, so it was fitted on "
+        "other rows, or with other weights. Pass to fit what the model was fitted on"
+    ),
     Status.NOT_A_MINIMUM: (
         "the model is not at a minimum of its objective, whose curvature is negative "
         "in some direction. Train it longer or, for a network, use more damping or "
