@@ -11,7 +11,9 @@ from skpriv.leverage._adapters import Adapter
 from skpriv.leverage._inverse import NegativeCurvatureError
 from skpriv.leverage._scores import RecordTerms, Sensitivities, Status
 from skpriv.leverage.linear._held_out import held_out, holds_out, remember_split
+from skpriv.leverage.linear._polish import polish
 from skpriv.leverage.linear._readers import READERS, SMOOTH_LOSSES
+from skpriv.leverage.linear._sensitivities import LinearSensitivities
 from skpriv.leverage.linear._stationary import LEAST_SQUARES, largest_excess
 from skpriv.utils._labels import Labels
 from skpriv.utils._pipelines import last_step
@@ -103,6 +105,13 @@ class LinearAdapter(Adapter):
         if self.frozen and self._was_fitted_elsewhere(sensitivities, y, sample_weight):
             return WithoutScores(Status.OTHER_RECORDS)
         return sensitivities
+
+    def polish(self, sensitivities, rows, y, sample_weight, *, attack_power):
+        """Take Newton steps to the optimum of the objective."""
+        if not isinstance(sensitivities, LinearSensitivities):
+            return None
+        rows = rows.tocsr() if sp.issparse(rows) else rows
+        return polish(sensitivities, rows, y, sample_weight, attack_power=attack_power)
 
     def _was_fitted_elsewhere(self, sensitivities, y, sample_weight):
         """Tell whether a fit by least squares is not the one of these records."""

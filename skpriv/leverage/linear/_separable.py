@@ -221,6 +221,17 @@ class SeparableSensitivities(LinearSensitivities):
             self._solved.append(solved)
         return self
 
+    def stepped(self):
+        return self.objective.moved(
+            (output, solved.columns, *solved.features.push_forward(step))
+            for solved in self._solved
+            for output, step in zip(
+                range(solved.outputs.start, solved.outputs.stop),
+                solved.step.T,
+                strict=True,
+            )
+        )
+
     @property
     def excess(self):
         """By how much the objective exceeds its minimum, to second order."""
