@@ -283,6 +283,11 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         self.device = device
         self.random_state = random_state
 
+    @property
+    def cross_fitted(self):
+        """Whether training records are scored at models fitted without them."""
+        return self.cv is not None
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         inner = get_tags(_CONTINUOUS if self.estimator is None else self.estimator)
