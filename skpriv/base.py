@@ -21,8 +21,19 @@ class RecordScorerMixin:
     - ``_score_new_rows(X, y)``: the scores of rows that are no training records.
 
     It may override ``_record_keys(X)``, which turns validated rows into the numbers
-    by which training records are recognised, and ``_validate_labels(y)``.
+    by which training records are recognised, ``_validate_labels(y)``, and
+    ``_reason_against_new_rows()``, which says why rows that are no training records
+    cannot be scored, if they cannot.
+
+    Attributes
+    ----------
+    cross_fitted : bool
+        Whether training records are scored at models that were fitted without them,
+        but other rows at the model that was fitted on all. Comparing the two tells how
+        scores were computed, and not which rows the model was trained on.
     """
+
+    cross_fitted = False
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -36,6 +47,10 @@ class RecordScorerMixin:
 
     def _record_keys(self, X):
         return X
+
+    def _reason_against_new_rows(self):
+        """Return why rows that are no training records have no score, or ""."""
+        return ""
 
     def _identify_rows(self, X, y):
         """Return the labels of rows, and the training records that they are."""

@@ -37,10 +37,11 @@ def check_target(target, classes):
     Raises
     ------
     TypeError
-        If it has no ``classes_``.
+        If it is no classifier of scikit-learn's interface.
     ValueError
         If some of its classes are not among `classes`.
     """
+    _check_interface(target)
     check_is_fitted(target)
     if not hasattr(target, "classes_"):
         raise TypeError(
@@ -56,6 +57,17 @@ def check_target(target, classes):
             f"that are not in y: {np.array(unknown).tolist()}."
         )
     return target
+
+
+def _check_interface(target):
+    """Raise a TypeError if a target cannot be used like an estimator at all."""
+    if not hasattr(target, "fit"):
+        raise TypeError(
+            "target must be a fitted classifier of scikit-learn's interface, with "
+            f"classes_ and predict_proba or decision_function, got a "
+            f"{type(target).__name__}, which has no fit; a booster must be in its "
+            "library's classifier, such as XGBClassifier or LGBMClassifier."
+        )
 
 
 class ClassifierAttack(AttackMixin):
@@ -96,6 +108,7 @@ class ClassifierAttack(AttackMixin):
             return LogisticRegression(max_iter=1000)
         if isinstance(self.target, FrozenEstimator):
             return self.target.estimator
+        _check_interface(self.target)
         return self.target
 
     def _validate_records(self, X, y):

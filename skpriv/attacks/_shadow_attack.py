@@ -204,20 +204,25 @@ class ShadowAttack(ClassifierAttack, CallbackSupportMixin, BaseEstimator):
             self.target_signals_, self.signals_, self.membership_
         )
 
-    def _score_new_rows(self, X, y):
-        n_rows = len(y)
+    def _reason_against_new_rows(self):
         if self.mode == "online":
             modes = sorted(self._parameter_constraints["mode"][0].options - {"online"})
-            raise ValueError(
+            return (
                 f"mode must be {' or '.join(map(repr, modes))} to score new rows, as "
-                "'online' needs shadows that were trained with them; "
-                f"{n_rows} rows of X are not among the records of fit."
+                "'online' needs shadows that were trained with them"
             )
         if not self.store_models:
-            raise ValueError(
+            return (
                 "store_models must be True to score new rows, as the shadows are "
-                f"queried about them; {n_rows} rows of X are not among the records of "
-                "fit."
+                "queried about them"
+            )
+        return ""
+
+    def _score_new_rows(self, X, y):
+        reason = self._reason_against_new_rows()
+        if reason:
+            raise ValueError(
+                f"{reason}; {len(y)} rows of X are not among the records of fit."
             )
         rows = Records(X, self._known_labels.codes(y))
         signals = np.stack(

@@ -161,6 +161,13 @@ def _check_can_play(attack):
             f"attack must not be a {type(attack).__name__}, which is fitted on the "
             "target's training records alone, and so knows which records are members."
         )
+    if getattr(last, "cross_fitted", False):
+        raise ValueError(
+            f"attack must not be a {type(last).__name__} with cv={last.cv!r}: it "
+            "scores the members at models fitted without them, and the other records "
+            "at the model fitted on all members, so its scores would tell which is "
+            "which whatever the model has learned; pass cv=None."
+        )
 
 
 def _play(attack, X, y, membership, used, fprs, n_jobs, rng):

@@ -156,20 +156,23 @@ def records_at_risk(attack, *, fdr=0.05, method="by"):
     -------
     result : :class:`~sklearn.utils.Bunch`
         ``records``, the indices of the listed records, in the order of their
-        p-values; ``p_values`` and ``adjusted_p_values``, of shape (n_samples,); ``fdr``
-        and ``method``. With n pairs, no p-value is below 2 ** -n, so many records need
-        many shadows. If that alone rules out any listing, a warning says how many.
+        p-values, and those with the same p-value by the mean difference of their
+        signals, the largest first; ``p_values`` and ``adjusted_p_values``, of shape
+        (n_samples,); ``fdr`` and ``method``. With n pairs, no p-value is below 2 ** -n,
+        so many records need many shadows. If that alone rules out any listing, a
+        warning says how many.
     """
     if not hasattr(attack, "signal_pairs") or not hasattr(attack, "signals_"):
         raise ValueError(
             f"attack must be a fitted attack with shadow models, got {attack!r}."
         )
-    p_values = np.empty(attack.signals_.shape[1])
+    p_values, gaps = np.empty((2, attack.signals_.shape[1]))
     for batch in row_batches(p_values.size):
         in_, out = attack.signal_pairs(batch)
         p_values[batch] = _signed_rank_p_values(in_ - out)
+        gaps[batch] = _mean_gaps(in_ - out)
     adjusted = false_discovery_control(p_values, method=method)
-    order = np.argsort(p_values, kind="stable")
+    order = np.lexsort((-gaps, p_values))
     records = order[adjusted[order] <= fdr]
     if not records.size:
         _warn_of_few_pairs(attack.membership_, fdr, method)
@@ -180,6 +183,13 @@ def records_at_risk(attack, *, fdr=0.05, method="by"):
         fdr=fdr,
         method=method,
     )
+
+
+def _mean_gaps(differences):
+    """Return the mean difference of each column, without pairs that have none."""
+    known = np.isfinite(differences)
+    total = np.where(known, differences, 0.0).sum(axis=0)
+    return total / np.maximum(known.sum(axis=0), 1)
 
 
 def _warn_of_few_pairs(membership, fdr, method):

@@ -278,6 +278,23 @@ class Adapter(ABC):
             defined for the model.
         """
 
+    def polish(self, sensitivities, rows, y, sample_weight, *, attack_power):
+        """Compute the curvature at the optimum next to the weights of a fitted model.
+
+        Parameters
+        ----------
+        sensitivities : Sensitivities
+            Of the fitted model, as of `sensitivities`, which got these arguments.
+        rows, y, sample_weight, attack_power
+            As of `sensitivities`; the weights are `training_weights`.
+
+        Returns
+        -------
+        polished : Sensitivities or None
+            None if that is not possible, or not cheap.
+        """
+        return
+
     def score(self, fitted, X, y):
         """Return the estimator's own score, such as its accuracy.
 

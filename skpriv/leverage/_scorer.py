@@ -18,6 +18,7 @@ from skpriv.leverage._adapters import CurvatureOptions, adapt
 from skpriv.leverage._scores import (
     assess,
     has_converged,
+    has_nearly_converged,
     is_valid,
     score_of,
     warn_of_missing,
@@ -154,6 +155,11 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         The solver that was used.
     damping_ : float or dict of str to float
         The damping, by name of the parameter if it differs between them. For networks.
+    n_polish_steps_ : int
+        Number of Newton steps by which a copy of a linear model's weights was brought
+        to the optimum, because the model had converged as a whole but not for every
+        record. All scores are then those of the polished weights; `estimator_` keeps
+        its own. 0 if that was not needed.
     n_iter_ : ndarray of int, of shape (n_samples,)
         Number of iterations for each training record's score: 1 for a direct solution,
         and the largest number of all systems for the sketch.
@@ -286,6 +292,11 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         self.device = device
         self.random_state = random_state
 
+    @property
+    def cross_fitted(self):
+        """Whether training records are scored at models fitted without them."""
+        return self.cv is not None
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         inner = get_tags(_CONTINUOUS if self.estimator is None else self.estimator)
@@ -333,7 +344,9 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         weights = self._adapter.training_weights(
             self._fitted, records.y, records.weights
         )
-        terms = assess(self._sensitivities.terms(rows, records.y, weights))
+        self._sensitivities, terms = self._assessed_terms(
+            self._sensitivities, (rows, records.y, weights), (rows, records.y, weights)
+        )
         if self.cv is None:
             scores, status = self._scores_of(terms, members=True), terms.status
         else:
@@ -426,6 +439,32 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         transformed = self._adapter.rows(self._fitted, X)
         return rows if same_rows(transformed, rows) else transformed
 
+    def _assessed_terms(self, sensitivities, trained_on, records):
+        """Return the terms of records, at polished weights if they are needed.
+
+        Parameters
+        ----------
+        sensitivities : Sensitivities
+        trained_on, records : tuple of (rows, y, weights)
+            The records that the model was trained on, and those to be scored.
+
+        Returns
+        -------
+        sensitivities : Sensitivities
+            Of the model, or of its polished weights.
+        terms : RecordTerms
+        """
+        terms = assess(sensitivities.terms(*records))
+        if has_nearly_converged(terms):
+            polished = self._adapter.polish(
+                sensitivities,
+                *trained_on,
+                attack_power=self.variant == "attack_power",
+            )
+            if polished is not None:
+                return polished, assess(polished.terms(*records))
+        return sensitivities, terms
+
     def _cross_fit(self, records, folds, random_state, progress):
         """Return scores at models fitted without the record, and each one's status."""
         n_records = len(records.y)
@@ -433,11 +472,17 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         for train, test in folds:
             task = progress.subcontext(task_name="fold")
             task.call_on_fit_task_begin(estimator=self)
-            fitted, _, sensitivities = self._fit_on(records.select(train), random_state)
+            members = records.select(train)
+            fitted, known, sensitivities = self._fit_on(members, random_state)
+            trained_with = self._adapter.training_weights(
+                fitted, members.y, members.weights
+            )
             X, y, weights, _ = records.select(test)
             rows = self._adapter.rows(fitted, X)
             self._adapter.check_labels(fitted, y)
-            terms = assess(sensitivities.terms(rows, y, weights))
+            _, terms = self._assessed_terms(
+                sensitivities, (known, members.y, trained_with), (rows, y, weights)
+            )
             total[test] += self._scores_of(terms, members=False)
             times[test] += 1
             statuses.append(terms.status)
@@ -466,6 +511,7 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         self.effective_parameters_ = float(leverage.sum())
         self.converged_ = has_converged(terms.status)
         self.solver_ = sensitivities.solver
+        self.n_polish_steps_ = sensitivities.n_polish_steps
         n_records = len(leverage)
         self.n_iter_, self.residuals_ = terms.n_iter, terms.residuals
         if terms.n_iter is None:

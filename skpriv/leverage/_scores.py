@@ -22,9 +22,14 @@ class Status(IntFlag):
     NOT_SOLVED = 2
     NOT_ESTIMABLE = 4
     NOT_A_MINIMUM = 8
+    OTHER_RECORDS = 16
 
 
 _EXPLANATIONS = {
+    Status.OTHER_RECORDS: (
+        "the model is not the least squares fit of these records, so it was fitted on "
+        "other rows, or with other weights. Pass to fit what the model was fitted on"
+    ),
     Status.NOT_A_MINIMUM: (
         "the model is not at a minimum of its objective, whose curvature is negative "
         "in some direction. Train it longer or, for a network, use more damping or "
@@ -182,9 +187,12 @@ class Sensitivities(ABC):
     damping : float, dict of str to float or None
         The damping, by the name of the parameter if it differs between parameters;
         None for models that have none.
+    n_polish_steps : int
+        Number of Newton steps from the fitted model to the weights that are scored.
     """
 
     quadratic = False
+    n_polish_steps = 0
     solver = "direct"
     damping = None
 
@@ -242,6 +250,23 @@ def assess(terms, least_step=None):
     step = np.maximum(terms.newton_step, least_step)
     late = np.where(step <= LARGEST_STEP, Status.VALID, Status.NOT_CONVERGED)
     return replace(terms, newton_step=step, status=terms.status | late)
+
+
+def has_nearly_converged(terms):
+    """Tell whether the model has converged as a whole, but not for all records.
+
+    Parameters
+    ----------
+    terms : RecordTerms
+        As of `assess`.
+
+    Returns
+    -------
+    nearly : bool
+    """
+    if terms.newton_step is None or not (terms.status & Status.NOT_CONVERGED).any():
+        return False
+    return np.fmin.reduce(terms.newton_step, initial=np.inf) <= LARGEST_STEP
 
 
 def model_step(terms):

@@ -162,6 +162,19 @@ def test_target_of_other_classes_is_refused():
         LiRAAttack(target=clone(model).fit(X, Y + 5), n_shadows=6).fit(X, Y)
 
 
+class Booster:
+    """A model with a part of the interface, as those that libraries train natively."""
+
+    def predict(self, X):
+        return np.full(len(X), 0.5)
+
+
+@pytest.mark.parametrize("estimator", [None, TREE])
+def test_target_that_is_no_classifier_is_refused_by_name(estimator):
+    with pytest.raises(TypeError, match="got a Booster, which has no fit"):
+        LiRAAttack(estimator, target=Booster(), n_shadows=6).fit(X, Y)
+
+
 def test_shadow_scores_give_each_shadow_its_roc_curve():
     labels, _ = _noisy_iris()
     attack = LiRAAttack(DecisionTreeClassifier(), n_shadows=32, random_state=0)

@@ -3,6 +3,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator
 from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import ShuffleSplit, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -10,6 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from skpriv import (
+    GLSScorer,
     LeverageAttack,
     LiRAAttack,
     LossAttack,
@@ -115,6 +117,21 @@ def test_attacks_that_cannot_play_are_refused():
         ValueError, match="must not be a LeverageAttack, which is fitted on"
     ):
         membership_game(LeverageAttack(), X, y)
+
+
+def test_scores_that_are_cross_fitted_cannot_play():
+    """They would win against a model that ignores the data, by how they are made."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 4)), rng.integers(0, 2, 200)
+    model = LogisticRegression(C=1e-6)
+    result = membership_game(GLSScorer(model), X, y, n_rounds=6, random_state=0)
+    low, high = result.report.auc_interval
+    assert low < 0.5 < high
+    crossed = GLSScorer(model, cv=3)
+    for attack in crossed, make_pipeline(StandardScaler(), crossed):
+        for play in membership_game, cross_val_membership:
+            with pytest.raises(ValueError, match="GLSScorer with cv=3: it scores"):
+                play(attack, X, y)
 
 
 def test_rates_are_checked_before_the_game():

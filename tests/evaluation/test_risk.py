@@ -84,6 +84,15 @@ def test_exposed_records_are_listed_surest_first():
     assert_allclose(result.p_values[7], expected)
 
 
+def test_records_of_the_same_p_value_are_listed_by_their_mean_difference():
+    """Each pair tells all records, so that all have the smallest p-value."""
+    gaps = np.array([20.0, 60.0, 30.0, 50.0, 40.0])
+    attack = _attack(gaps)
+    result = records_at_risk(attack)
+    assert np.unique(result.p_values).size == 1
+    assert_array_equal(result.records, np.argsort(-gaps))
+
+
 @pytest.mark.parametrize("method", ["by", "bh"])
 def test_share_of_false_discoveries_is_kept(method):
     shares = []

@@ -9,7 +9,12 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skpriv.metrics import agreement_scorer, membership_scorer
+from skpriv import GLSScorer, LiRAAttack, LossAttack, RMIAAttack
+from skpriv.metrics import (
+    agreement_scorer,
+    membership_scorer,
+    neg_membership_scorer,
+)
 
 
 class ColumnScore(BaseEstimator):
@@ -73,6 +78,70 @@ def test_membership_scorer_takes_the_membership_by_routing(data):
         ).fit(X, y, membership=member)
     assert search.best_params_ == {"column": 2}
     assert_allclose(search.best_score_, 1.0)
+
+
+def test_negative_membership_picks_the_least_exposed_parameter(data):
+    X, y = data
+    membership = X[:, 1] > 0
+    grid = {"column": [0, 1, 2]}
+    with sklearn.config_context(enable_metadata_routing=True):
+        least, most = (
+            GridSearchCV(ColumnScore(), grid, scoring=scoring).fit(
+                X, y, membership=membership
+            )
+            for scoring in (neg_membership_scorer, membership_scorer)
+        )
+    assert_allclose(
+        least.cv_results_["mean_test_score"], -most.cv_results_["mean_test_score"]
+    )
+    assert most.best_params_ == {"column": 1}
+    assert least.best_params_ != {"column": 1}
+    assert repr(neg_membership_scorer) == "neg_membership_scorer"
+
+
+@pytest.mark.parametrize(
+    ("estimator", "reason"),
+    [
+        (LiRAAttack(n_shadows=6), "mode must be 'offline' or 'offline-density'"),
+        (RMIAAttack(n_shadows=4, mode="offline"), "store_models must be True"),
+        (GLSScorer(cv=2), "cv must be None"),
+        (make_pipeline(StandardScaler(), GLSScorer(cv=2)), "cv must be None"),
+    ],
+)
+def test_scores_that_cannot_be_compared_are_told_in_one_line(data, estimator, reason):
+    with pytest.warns(UserWarning, match=reason) as warned:
+        values = cross_validate(estimator, *data, scoring=membership_scorer, cv=2)
+    assert np.isnan(values["test_score"]).all()
+    assert all("Traceback" not in str(w.message) for w in warned)
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        LossAttack(),
+        LiRAAttack(n_shadows=6, mode="offline", store_models=True),
+    ],
+)
+def test_attacks_that_score_new_rows_can_be_cross_validated(data, attack):
+    X, y = data
+    values = cross_validate(attack, X, y, scoring=membership_scorer, cv=3)
+    assert np.isfinite(values["test_score"]).all()
+
+
+def test_attack_that_knows_all_rows_is_scored_by_their_membership(data):
+    X, y = data
+    attack = LiRAAttack(n_shadows=6, random_state=0).fit(X, y)
+    membership = X[:, 0] > 0
+    assert_allclose(
+        membership_scorer(attack, X, y, membership=membership),
+        roc_auc_score(membership, attack.scores_),
+    )
+
+
+def test_missing_reference_names_the_setting_that_passes_it(data):
+    X, y = data
+    with pytest.raises(ValueError, match="enable_metadata_routing=True"):
+        agreement_scorer(ColumnScore().fit(X, y), X, y)
 
 
 @pytest.mark.parametrize("reference", [[1.0, 2.0], [1.0], np.ones((60, 2)), None])

@@ -1,5 +1,7 @@
 """Linear models of scikit-learn, as a `GLSScorer` sees them."""
 
+from dataclasses import replace
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
@@ -7,9 +9,12 @@ from sklearn.utils import check_array
 
 from skpriv.leverage._adapters import Adapter
 from skpriv.leverage._inverse import NegativeCurvatureError
-from skpriv.leverage._scores import RecordTerms, Sensitivities
+from skpriv.leverage._scores import RecordTerms, Sensitivities, Status
 from skpriv.leverage.linear._held_out import held_out, holds_out, remember_split
+from skpriv.leverage.linear._polish import polish
 from skpriv.leverage.linear._readers import READERS, SMOOTH_LOSSES
+from skpriv.leverage.linear._sensitivities import LinearSensitivities
+from skpriv.leverage.linear._stationary import LEAST_SQUARES, largest_excess
 from skpriv.utils._labels import Labels
 from skpriv.utils._pipelines import last_step
 
@@ -94,11 +99,27 @@ class LinearAdapter(Adapter):
             )
         rows = rows.tocsr() if sp.issparse(rows) else rows
         try:
-            return sensitivities.solve(
-                rows, y, sample_weight, attack_power=attack_power
-            )
+            sensitivities.solve(rows, y, sample_weight, attack_power=attack_power)
         except NegativeCurvatureError:
-            return NotAtMinimum()
+            return WithoutScores(Status.NOT_A_MINIMUM)
+        if self.frozen and self._was_fitted_elsewhere(sensitivities, y, sample_weight):
+            return WithoutScores(Status.OTHER_RECORDS)
+        return sensitivities
+
+    def polish(self, sensitivities, rows, y, sample_weight, *, attack_power):
+        """Take Newton steps to the optimum of the objective."""
+        if not isinstance(sensitivities, LinearSensitivities):
+            return None
+        rows = rows.tocsr() if sp.issparse(rows) else rows
+        return polish(sensitivities, rows, y, sample_weight, attack_power=attack_power)
+
+    def _was_fitted_elsewhere(self, sensitivities, y, sample_weight):
+        """Tell whether a fit by least squares is not the one of these records."""
+        if not isinstance(self.model, LEAST_SQUARES):
+            return False
+        squares = sensitivities.sum_of_squares(y, sample_weight)
+        largest = largest_excess(self.model, sample_weight.sum(), squares)
+        return sensitivities.excess > largest
 
 
 def _check_balance(model, y, sample_weight):
@@ -116,10 +137,19 @@ def _check_balance(model, y, sample_weight):
         )
 
 
-class NotAtMinimum(Sensitivities):
-    """A model whose objective has negative curvature at its weights."""
+class WithoutScores(Sensitivities):
+    """A model at which no record has a score, for one reason.
+
+    Parameters
+    ----------
+    reason : Status
+    """
+
+    def __init__(self, reason):
+        self._reason = reason
 
     def terms(self, X, y, sample_weight):
         n_records = X.shape[0]
         unknown = np.full(n_records, np.nan)
-        return RecordTerms.without_minimum(n_records, newton_step=unknown)
+        terms = RecordTerms.without_minimum(n_records, newton_step=unknown)
+        return replace(terms, status=np.full(n_records, self._reason))

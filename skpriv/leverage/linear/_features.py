@@ -232,6 +232,18 @@ class Features:
             gradient = gradient + self._dual.T @ (A @ v[columns])
         return gradient
 
+    def push_forward(self, step):
+        """Turn a step in the coordinates into one of the weights and the intercept."""
+        step, shift = (step[:-1], step[-1]) if self.fit_intercept else (step, 0.0)
+        if self._dual is not None:
+            along, weights = self._dual @ step, np.empty(self.X.shape[1])
+            for columns in self._column_batches():
+                A = self._centred_columns(self.X, columns) * self._scale[columns]
+                weights[columns] = A.T @ along
+        else:
+            weights = step if self._basis is None else self._basis @ step
+        return weights, shift - self.center @ weights if self.fit_intercept else shift
+
 
 def _dense(X):
     X = X.toarray() if sp.issparse(X) else X

@@ -59,6 +59,12 @@ class MultinomialSensitivities(LinearSensitivities):
             self._covariance = self._half_inverse @ G @ self._half_inverse
         return self
 
+    def stepped(self):
+        return self.objective.moved(
+            (c, self._columns, *self.features.push_forward(step))
+            for c, step in enumerate(self._step)
+        )
+
     def _select(self, X):
         return X if self._columns is None else X[:, self._columns]
 

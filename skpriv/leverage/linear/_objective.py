@@ -1,6 +1,6 @@
 """The objective that a fitted linear model minimises, in one form for all models."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -66,6 +66,29 @@ class Objective:
         for rows in row_batches(X.shape[0]):
             out[rows] = X[rows] @ self.coef.T + self.intercept
         return out
+
+    def moved(self, steps):
+        """Return the objective at other weights.
+
+        Parameters
+        ----------
+        steps : iterable of (int, ndarray or None, ndarray, float)
+            Outputs, the features that have a weight (None: all), and the changes of
+            their weights and of the intercept.
+
+        Returns
+        -------
+        objective : Objective or None
+            None if a weight with an L1 penalty, or a constraint, would change its sign.
+        """
+        coef, intercept = self.coef.copy(), np.array(self.intercept)
+        for output, columns, weights, shift in steps:
+            coef[output, slice(None) if columns is None else columns] += weights
+            intercept[output] += shift
+        signs_matter = (self.l1 > 0)[:, None] | ~self.active.all()
+        if (signs_matter & (np.sign(coef) != np.sign(self.coef))).any():
+            return None
+        return replace(self, coef=coef, intercept=intercept)
 
     def penalty_gradient(self, output):
         """Return the gradient of the penalty in one output's weights."""

@@ -41,3 +41,13 @@ class LinearSensitivities(Sensitivities):
         NegativeCurvatureError
             If the fitted weights are not at a minimum.
         """
+
+    def stepped(self):
+        """Return the objective after a Newton step.
+
+        Returns
+        -------
+        objective : Objective or None
+            None if there is no such step.
+        """
+        return

@@ -94,6 +94,8 @@ class SolvedLogits:
         Of the Hessian of the objective, in coordinates.
     step : ndarray of shape (n_coordinates, n_logits)
         The Newton step that remains to the optimum.
+    excess : float
+        By how much that step would reduce the objective, to second order.
     l2 : float
         Penalty of the weights: ``l2 / 2 * ||w||**2``.
     halves : HalfSamples or None
@@ -105,6 +107,7 @@ class SolvedLogits:
     features: Features
     root: InverseRoot
     step: np.ndarray
+    excess: float
     l2: float
     halves: HalfSamples | None
 
@@ -165,7 +168,10 @@ def solve_logits(features, objective, outputs, columns, records, *, halves=False
             G += weighted_gram(Z, gradients[rows, 0] ** 2)
         covariance = half_root.solve(half_root.solve(G).T)
         half_samples = HalfSamples(half_root, factor, covariance)
-    return SolvedLogits(outputs, columns, features, root, step, l2, half_samples)
+    excess = -float((gradient * step).sum()) / 2
+    return SolvedLogits(
+        outputs, columns, features, root, step, excess, l2, half_samples
+    )
 
 
 def _penalty_gradient(features, objective, outputs, columns):
@@ -214,6 +220,29 @@ class SeparableSensitivities(LinearSensitivities):
             )
             self._solved.append(solved)
         return self
+
+    def stepped(self):
+        return self.objective.moved(
+            (output, solved.columns, *solved.features.push_forward(step))
+            for solved in self._solved
+            for output, step in zip(
+                range(solved.outputs.start, solved.outputs.stop),
+                solved.step.T,
+                strict=True,
+            )
+        )
+
+    @property
+    def excess(self):
+        """By how much the objective exceeds its minimum, to second order."""
+        return sum(solved.excess for solved in self._solved)
+
+    def sum_of_squares(self, y, sample_weight):
+        """Return the weighted sum of squares of the targets about their means."""
+        targets = self.objective.targets.encode(y)
+        weights = self.objective.targets.weigh(y, sample_weight)
+        center = (weights * targets).sum(axis=0) / weights.sum(axis=0)
+        return float((weights * (targets - center) ** 2).sum())
 
     def _read(self, X, y, sample_weight):
         objective = self.objective

@@ -1,0 +1,105 @@
+"""A fitted model that was fitted on other records than those given is found out."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import (
+    ElasticNet,
+    Lasso,
+    LinearRegression,
+    Ridge,
+    RidgeClassifier,
+)
+
+from skpriv import GLSScorer
+
+N = 200
+MODELS = [
+    LinearRegression(),
+    LinearRegression(positive=True),
+    Ridge(alpha=2.0),
+    Ridge(alpha=2.0, solver="svd", fit_intercept=False),
+    RidgeClassifier(),
+    Lasso(alpha=0.05),
+    ElasticNet(alpha=0.05),
+    Ridge(solver="sag", random_state=0),
+    Ridge(solver="lsqr"),
+]
+
+
+@pytest.fixture(scope="module")
+def records():
+    rng = np.random.default_rng(0)
+    X = 3 + rng.normal(size=(N, 5))
+    return X, X @ [1.0, 0.5, 0.3, 0, 0] + rng.normal(size=N)
+
+
+def targets(model, y):
+    return (y > np.median(y)).astype(int) if isinstance(model, RidgeClassifier) else y
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_records_that_it_was_fitted_on_have_the_scores_of_a_new_fit(
+    records, model, weighted
+):
+    X, y = records[0], targets(model, records[1])
+    weights = np.random.default_rng(1).uniform(0.5, 2, N) if weighted else None
+    frozen = FrozenEstimator(model.fit(X, y, sample_weight=weights))
+    scores = GLSScorer(frozen).fit(X, y, sample_weight=weights).scores_
+    assert np.isfinite(scores).all()
+    new = GLSScorer(model).fit(X, y, sample_weight=weights).scores_
+    assert_allclose(scores, new, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("n_missing", "models"), [(1, MODELS[:5]), (20, MODELS[:7]), (100, MODELS)]
+)
+def test_it_has_no_scores_where_it_was_fitted_without_some_of_them(
+    records, n_missing, models
+):
+    X = records[0]
+    for model in models:
+        y = targets(model, records[1])
+        model.fit(X[n_missing:], y[n_missing:])
+        for variant in ("leverage", "self_influence"):
+            scorer = GLSScorer(FrozenEstimator(model), variant=variant)
+            with pytest.warns(ConvergenceWarning, match="fitted on other rows"):
+                scorer.fit(X, y)
+            assert np.isnan(scorer.scores_).all()
+            assert not scorer.converged_.any()
+
+
+def test_it_has_no_scores_where_it_was_fitted_with_weights(records):
+    X, y = records
+    weights = np.random.default_rng(1).uniform(0.5, 2, N)
+    frozen = FrozenEstimator(Ridge().fit(X, y, sample_weight=weights))
+    with pytest.warns(ConvergenceWarning, match="with other weights"):
+        scorer = GLSScorer(frozen).fit(X, y)
+    assert np.isnan(scorer.scores_).all()
+    with pytest.warns(ConvergenceWarning, match="other rows"):
+        assert np.isnan(scorer.score_samples(X[:3] + 1, y[:3])).all()
+
+
+@pytest.mark.filterwarnings("ignore::scipy.linalg.LinAlgWarning")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_fits_that_leave_rounding_errors_are_not_suspected(dtype):
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(300, 4))
+    X = np.column_stack([1000 + Z, 1e3 * Z[:, 0] + 1e-2 * rng.normal(size=300)])
+    X, y = X.astype(dtype), (Z[:, 0] + rng.normal(size=300)).astype(dtype)
+    for model in (Ridge(1e-6), LinearRegression(), Ridge(), Lasso(0.1)):
+        scores = GLSScorer(FrozenEstimator(model.fit(X, y))).fit(X, y).scores_
+        assert np.isfinite(scores).all()
+
+
+def test_fits_of_sparse_rows_are_not_suspected():
+    rng = np.random.default_rng(0)
+    X = sp.random(300, 20, density=0.2, format="csr", random_state=0)
+    y = X @ rng.normal(size=20) + rng.normal(size=300)
+    for model in (LinearRegression(), Ridge(0.1), Ridge(solver="sag")):
+        scores = GLSScorer(FrozenEstimator(model.fit(X, y))).fit(X, y).scores_
+        assert np.isfinite(scores).all()
