@@ -119,7 +119,8 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
     damping : "auto" or float, default="auto"
         For networks: the λ of a penalty λ ‖θ‖²/2 that is added to the mean loss. "auto"
         is the optimiser's weight decay or the perceptron's `alpha`, or a thousandth of
-        the mean curvature if there is neither.
+        the mean curvature if there is neither; for the sketch more, if its systems
+        could hardly be solved with so little.
     cv : int, cross-validation splitter or iterable, default=None
         Folds. Each training record is scored as a new record by the models of the
         folds that held it out, and the scores are averaged if there are several. None

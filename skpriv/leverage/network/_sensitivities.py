@@ -27,6 +27,7 @@ from skpriv.leverage.network._solvers import (
     DirectSolver,
     RecordBatch,
     SketchSolver,
+    least_damping,
     precondition,
 )
 
@@ -88,13 +89,27 @@ class NetworkSensitivities(Sensitivities):
         damping = total * self._choose_damping(options.damping, gauss_newton, total)
         rng = np.random.default_rng(random_state.randint(2**31))
         self.solver = choose_solver(options, gauss_newton, bool(damping.any()))
+        preconditioner = _precondition(self.solver, options, gauss_newton, damping, rng)
+        chosen = options.damping == "auto" and not any(network.weight_decay.values())
+        if self.solver == "sketch" and chosen:
+            # All records share the systems, and would have no score if one failed.
+            least = least_damping(preconditioner) / total
+            if least > self.damping:
+                self.damping = least
+                damping = torch.full_like(damping, total * least)
         half_sample_damping = None
         if attack_power:
             trained_with = options.damping == "auto"
             half_sample_damping = network.half_sample_damping if trained_with else 1.0
         try:
             self._solver = _make_solver(
-                self.solver, options, gauss_newton, damping, half_sample_damping, rng
+                self.solver,
+                options,
+                gauss_newton,
+                damping,
+                half_sample_damping,
+                preconditioner,
+                rng,
             )
         except NegativeCurvatureError:
             self._solver = None
@@ -200,7 +215,29 @@ def _status(found):
     )
 
 
-def _make_solver(solver, options, gauss_newton, damping, half_sample_damping, rng):
+def _precondition(solver, options, gauss_newton, damping, rng):
+    """Return a preconditioner for a solver; None if there is none."""
+    if solver == "direct":
+        return None
+    if solver == "sketch":
+        _check_sketch(options.curvature == "hessian", bool(damping.any()))
+        n_systems = options.n_sketches
+    else:
+        loss = gauss_newton.network.loss
+        n_directions = loss.basis(gauss_newton.jacobians.n_logits).shape[1]
+        n_systems = gauss_newton.n_records * n_directions
+    return precondition(gauss_newton, damping, n_systems, rng)
+
+
+def _make_solver(
+    solver,
+    options,
+    gauss_newton,
+    damping,
+    half_sample_damping,
+    preconditioner,
+    rng,
+):
     """Set up a solver for the training records.
 
     Parameters
@@ -212,6 +249,7 @@ def _make_solver(solver, options, gauss_newton, damping, half_sample_damping, rn
         Penalty that is added to the sum of losses.
     half_sample_damping : float or None
         See `DirectSolver`.
+    preconditioner : NystromPreconditioner or None
     rng : numpy.random.Generator
 
     Returns
@@ -228,14 +266,6 @@ def _make_solver(solver, options, gauss_newton, damping, half_sample_damping, rn
     if solver == "direct":
         gradients = gauss_newton.gradients()
         return DirectSolver(_matrix(curvature), damping, half_sample_damping, gradients)
-    if solver == "sketch":
-        _check_sketch(full, bool(damping.any()))
-        n_systems = options.n_sketches
-    else:
-        loss = gauss_newton.network.loss
-        n_directions = loss.basis(gauss_newton.jacobians.n_logits).shape[1]
-        n_systems = gauss_newton.n_records * n_directions
-    preconditioner = precondition(gauss_newton, damping, n_systems, rng)
     systems = DampedSystems(
         curvature, damping, preconditioner, options.tol, options.max_iter
     )

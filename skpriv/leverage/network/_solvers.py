@@ -17,6 +17,9 @@ from skpriv.leverage.network._blocks import forward, rows
 from skpriv.leverage.network._cg import conjugate_gradients, nystrom
 
 _RANK = 256
+# Largest ratio of the eigenvalues that are not preconditioned to a damping that is
+# chosen. The number of steps grows with its root.
+_CONDITION = 100
 # A row is estimable if no more than this share of its squared length lies in the null
 # space of the curvature; more than rounding leaves there.
 _NULL_SPACE_SHARE = 1e-6
@@ -184,6 +187,24 @@ def precondition(gauss_newton, damping, n_columns, random_state):
         dtype=damping.dtype,
         device=damping.device,
     )
+
+
+def least_damping(preconditioner):
+    """Return the damping with which systems are solved in about a hundred steps.
+
+    Parameters
+    ----------
+    preconditioner : NystromPreconditioner or None
+
+    Returns
+    -------
+    damping : float
+        Penalty that is added to the sum of losses. 0 if the preconditioner has so few
+        eigenvalues that it says nothing about the others.
+    """
+    if preconditioner is None or len(preconditioner.eigenvalues) < _RANK:
+        return 0.0
+    return float(preconditioner.eigenvalues[-1]) / _CONDITION
 
 
 class DampedSystems:

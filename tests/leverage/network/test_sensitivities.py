@@ -1,5 +1,6 @@
 """Scores of networks equal closed forms, dense matrices and refitting."""
 
+import copy
 import pickle
 import warnings
 
@@ -708,6 +709,37 @@ def test_a_sketch_without_damping_is_refused():
     net, X, y = problem("volumes")
     with pytest.raises(ValueError, match="solver='sketch' needs damping"):
         GLSScorer(FrozenEstimator(net), damping=0, solver="sketch").fit(X, y)
+
+
+def test_a_sketch_without_weight_decay_has_a_damping_that_works(monkeypatch):
+    """It grows with the eigenvalues that the preconditioner does not resolve."""
+    monkeypatch.setattr("skpriv.leverage.network._solvers._RANK", 20)
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.Linear(10, 12), nn.Tanh(), nn.Linear(12, 4))
+    X = np.random.default_rng(0).normal(size=(60, 10)).astype(np.float32)
+    scorer = GLSScorer(
+        FrozenEstimator(fitted_net(module)),
+        layers="all",
+        solver="sketch",
+        n_sketches=16,
+        random_state=0,
+    ).fit(X, np.arange(60) % 4)
+    module = copy.deepcopy(module).double()
+    H = 0
+    for x in torch.from_numpy(X).double():
+        logits = module(x)
+        rows = [
+            torch.autograd.grad(f, list(module.parameters()), retain_graph=True)
+            for f in logits
+        ]
+        J = torch.stack([torch.cat([g.flatten() for g in row]) for row in rows])
+        p = logits.detach().softmax(dim=0)
+        H = H + J.T @ (torch.diag(p) - p[:, None] * p) @ J / 60
+    eigenvalues = torch.linalg.eigvalsh(H).flip(0).numpy()
+    assert scorer.damping_ > 1.5e-3 * eigenvalues.mean()
+    # The approximate eigenvalues are somewhat below the true ones.
+    assert eigenvalues[50] < 100 * scorer.damping_ <= eigenvalues[19] * (1 + 1e-6)
+    assert np.isfinite(scorer.scores_).all()
 
 
 def test_scores_do_not_need_the_optimum():
