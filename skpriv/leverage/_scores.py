@@ -126,7 +126,8 @@ class RecordTerms:
         on a random half of the data with it and one without it, up to a factor. If
         the penalty is added to the sum of losses, a half-sample model is fitted with
         all of it: its Hessian is half of that of all records with the penalty doubled.
-        If it is added to their mean, the penalty is not doubled.
+        If it is added to their mean, the penalty is not doubled. NaN with an L1
+        penalty.
     confidence_variance : ndarray or None
         Variance of that confidence over random halves, up to the factor's square.
     newton_step : ndarray or None

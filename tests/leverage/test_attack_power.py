@@ -137,6 +137,27 @@ def test_attack_power_equals_its_formula():
     assert_allclose(scorer.scores_, ndtr(shift / np.sqrt(spread)), rtol=1e-8)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("l1_ratio", [0.5, 1])
+def test_an_l1_penalty_leaves_attack_power_unknown(n_classes, l1_ratio):
+    # Halves differ in which weights are zero, and the prediction is too high: .577
+    # where shadow models measure .547 for C=.05.
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 6))
+    logits = np.column_stack([X[:, 0], -X[:, 0], X[:, 1]])[:, :n_classes]
+    y = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    sparse = model(l1_ratio=l1_ratio, C=0.05, solver="saga", max_iter=10_000)
+    with pytest.warns(UserWarning, match="has an L1 penalty"):
+        scorer = GLSScorer(sparse, variant="attack_power").fit(X, y)
+    assert np.isnan(scorer.scores_).all()
+    assert np.isnan(scorer.score_samples(X[:3] + 1, y[:3])).all()
+    assert scorer.converged_.all()
+    leverage = GLSScorer(sparse).fit(X, y)
+    assert np.isfinite(leverage.scores_).all()
+    expected = pytest.approx(leverage.effective_parameters_, rel=1e-9)
+    assert scorer.effective_parameters_ == expected
+
+
 def test_attack_power_at_its_limits():
     shift = np.array([0.0, 1.0, 1.0, 1e-12])
     variance = np.array([0.0, 1.0, 5.0, 1.0])

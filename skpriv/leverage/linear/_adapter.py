@@ -1,5 +1,6 @@
 """Linear models of scikit-learn, as a `GLSScorer` sees them."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -96,6 +97,14 @@ class LinearAdapter(Adapter):
                 "variant='attack_power' needs a classifier that fits the probabilities "
                 "of all classes in one loss (LogisticRegression, or SGDClassifier with "
                 f"loss='log_loss' and two classes), but estimator ends in {model!r}."
+            )
+        if attack_power and sensitivities.objective.has_l1:
+            warnings.warn(
+                "no record has an attack power (all are NaN), since estimator has an "
+                "L1 penalty: models fitted on random halves of the records differ in "
+                "which weights are zero, which the prediction does not allow for. Use "
+                "an L2 penalty, or shadow models.",
+                stacklevel=3,
             )
         rows = rows.tocsr() if sp.issparse(rows) else rows
         try:

@@ -186,6 +186,8 @@ class MultinomialSensitivities(LinearSensitivities):
         A = kronecker_rows(residuals, Z)
         shift = weights * np.einsum("ij,ij->i", A @ self._half_inverse, A)
         shift += weights * (residuals**2).sum(axis=1) * extra / 2
+        if self.objective.has_l1:
+            shift[:] = np.nan
         return shift, np.einsum("ij,ij->i", A @ self._covariance, A)
 
 

@@ -90,6 +90,11 @@ class Objective:
             return None
         return replace(self, coef=coef, intercept=intercept)
 
+    @property
+    def has_l1(self):
+        """Whether any weight has an L1 penalty."""
+        return bool((self.l1 > 0).any())
+
     def penalty_gradient(self, output):
         """Return the gradient of the penalty in one output's weights."""
         theta = self.coef[output]

@@ -285,6 +285,8 @@ class SeparableSensitivities(LinearSensitivities):
         if shift is not None:
             # Per unit of the record's own gradient, as the variance is.
             shift *= (weights * np.abs(gradients))[:, 0]
+            if self.objective.has_l1:
+                shift[:] = np.nan
         gather = np.mean if self.objective.averaged else np.sum
         return RecordTerms(
             status=status,
