@@ -30,7 +30,7 @@ class _AgreementScorer(MetadataRequester):
 
     def score(self, estimator, X, y, reference):
         if reference is _NOT_GIVEN:
-            raise ValueError(
+            raise TypeError(
                 "agreement_scorer needs a reference: call it with reference=..., or, "
                 "in a search or cross-validation, call "
                 "sklearn.set_config(enable_metadata_routing=True) and pass reference "

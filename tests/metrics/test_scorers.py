@@ -140,7 +140,7 @@ def test_attack_that_knows_all_rows_is_scored_by_their_membership(data):
 
 def test_missing_reference_names_the_setting_that_passes_it(data):
     X, y = data
-    with pytest.raises(ValueError, match="enable_metadata_routing=True"):
+    with pytest.raises(TypeError, match="enable_metadata_routing=True"):
         agreement_scorer(ColumnScore().fit(X, y), X, y)
 
 
