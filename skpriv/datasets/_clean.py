@@ -177,11 +177,16 @@ def _read_days_of_digits(cleaned, role):
     """Whole numbers that are all dates, as 20240131, as dates."""
     pandas = import_optional("pandas", extra="report")
     days = cleaned.values.dropna()
-    if role is not None or not pandas.api.types.is_integer_dtype(days):
+    is_number = pandas.api.types.is_numeric_dtype(days) and days.dtype.kind in "iuf"
+    if role is not None or not is_number:
         return cleaned
     if days.nunique() <= 2 or days.min() < _FIRST_DAY or days.max() > _LAST_DAY:
         return cleaned
-    dates = pandas.to_datetime(days.astype(str), format="%Y%m%d", errors="coerce")
+    # A column with missing values is one of floats.
+    if (days % 1 != 0).any():
+        return cleaned
+    texts = days.astype("int64").astype(str)
+    dates = pandas.to_datetime(texts, format="%Y%m%d", errors="coerce")
     if dates.isna().any():
         return cleaned
     notes = note_dates(days.name, "%Y%m%d", is_unclear=False)
@@ -212,6 +217,11 @@ def _read_as_numbers(column, hints):
     values = column.texts.map(values).astype(float)
     if ((values % 1 == 0) & (values.abs() < _LARGEST_EXACT)).all():
         values = values.astype("int64")
+    if not (numbers.grouping or numbers.unit):
+        days = _read_days_of_digits(_Cleaned(values), column.role)
+        if days.notes:
+            notes = note_missing(column, column.slips(known), "date")
+            return _Cleaned(days.values, days.notes + notes)
     points = hints.prefer == "."
     notes = note_numbers(column, numbers, hints.decimal_is_given, points)
     notes += note_missing(column, column.slips(known), "number")

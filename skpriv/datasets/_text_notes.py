@@ -8,7 +8,7 @@ from shlex import quote
 
 import numpy as np
 
-from skpriv.datasets._dates import describe_format, has_day_first
+from skpriv.datasets._dates import describe_format, has_day_first, years_of_two_digits
 from skpriv.datasets._notes import Note, quote_values
 from skpriv.datasets._numbers import read_numbers
 from skpriv.datasets._texts import FEW
@@ -79,6 +79,9 @@ def note_dates(name, form, is_unclear):
     if form == "ISO8601":
         return []
     reason = f"read as dates: {describe_format(form)}"
+    if "%y" in form:
+        first, last = years_of_two_digits()
+        reason += f", with years from {first} to {last}"
     if not is_unclear:
         return [Note(name, reason, _AS_TEXT)]
     reason += "; the column does not show whether the day or the month comes first"
