@@ -400,6 +400,7 @@ CASES = {
         "a,y\n1,0\n3,1\n4,NA\n",
         {"a": [1, 3, 4], "y": ["0", "1", "NA"]},
         options={"label": "y"},
+        notes={"y": "'NA' is kept as a value of its own"},
     ),
     "label with decimal commas": Case(
         "a;y\n1;0,5\n3;1,5\n",
