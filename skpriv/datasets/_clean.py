@@ -205,7 +205,7 @@ def _read_days_of_digits(cleaned, role):
     is_number = pandas.api.types.is_numeric_dtype(days) and days.dtype.kind in "iuf"
     if role is not None or not is_number:
         return cleaned
-    if days.nunique() <= 2 or days.min() < _FIRST_DAY or days.max() > _LAST_DAY:
+    if days.min() < _FIRST_DAY or days.max() > _LAST_DAY or days.nunique() <= 2:
         return cleaned
     # A column with missing values is one of floats.
     if (days % 1 != 0).any():

@@ -18,7 +18,7 @@ _MORE_FORMATS = (
 # Nobody writes the day between the year and the month.
 _YEAR_DAY = re.compile("%Y.?%d")
 # "2:1" is a ratio or a result; a clock has two digits for the minutes and seconds.
-_NO_CLOCK = r":\d(?!\d)"
+_NO_CLOCK = r":\d(?:\D|$)"
 # A format that none of so many values has is not tried on the others.
 _SAMPLE = 50
 _WORDS = {

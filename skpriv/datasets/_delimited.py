@@ -4,6 +4,7 @@ import codecs
 import csv
 import io
 import re
+from contextlib import contextmanager
 from itertools import islice
 from shlex import quote
 
@@ -30,6 +31,17 @@ _BYTE_ORDER_MARK = "\ufeff"
 _SEPARATOR_LINE = re.compile(r'\ufeff?"?sep=(.)"?[ \t]*(\r\n|\r|\n)', re.IGNORECASE)
 
 
+@contextmanager
+def _cells_of_any_length():
+    # The limit is one for the whole process.
+    limit = csv.field_size_limit(_LONGEST_CELL)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(limit)
+
+
+@_cells_of_any_length()
 def read_delimited(data, sep=None, encoding=None, usual=None):
     """Read separated values as text.
 
@@ -64,11 +76,8 @@ def read_delimited(data, sep=None, encoding=None, usual=None):
     line = _SEPARATOR_LINE.match(text)
     start = line.end() if line else int(text[0] == _BYTE_ORDER_MARK)
     if sep is None:
-        sep, more = (
-            (line[1], [])
-            if line
-            else _find_separator(text[start : start + _SAMPLE], usual)
-        )
+        sample = text[start : start + _SAMPLE]
+        sep, more = (line[1], []) if line else _find_separator(sample, usual)
         notes = notes + more
     # After every separator, or it belongs to the values.
     spaced = text.count(sep, start) == text.count(f"{sep} ", start) > 0
@@ -206,8 +215,6 @@ def _read_rows(lines, sep, spaced, n_before):
     pyarrow = import_optional("pyarrow", extra="report")
     import_optional("pandas", extra="report")
     reader = csv.reader(lines, delimiter=sep, strict=True, skipinitialspace=spaced)
-    # The limit is one for the whole process.
-    limit = csv.field_size_limit(_LONGEST_CELL)
     try:
         rows = _rows_with_values(reader, n_before)
         names = next(rows, [])
@@ -223,8 +230,6 @@ def _read_rows(lines, sep, spaced, n_before):
             parts.append(pyarrow.table(list(columns), schema=schema))
     except UnicodeEncodeError as error:
         raise TableError(f"is not text: {error}") from error
-    finally:
-        csv.field_size_limit(limit)
     return pyarrow.concat_tables([schema.empty_table(), *parts]).to_pandas()
 
 

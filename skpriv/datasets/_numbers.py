@@ -36,7 +36,8 @@ def _notation(decimal, thousands):
             (?: [1-9]\d{{0,2}} (?P<group>[{thousands}]) (?:\d{{2,3}}(?P=group))* \d{{3}}
               | \d* )
             (?: {decimal}\d* )? (?: [eE][+-]?\d+ )? )
-        (?: \s? (?P<after> %|‰|{_CURRENCY}|°|°?{_LETTERS}(?:/{_LETTERS})? ) )? (?(opening)\))""",
+        (?: \s? (?P<after> %|‰|{_CURRENCY}|°|°?{_LETTERS}(?:/{_LETTERS})? ) )?
+        (?(opening)\))""",
         re.VERBOSE,
     )
 
