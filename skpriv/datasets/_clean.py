@@ -1,13 +1,16 @@
 """Give the columns of a table of texts the kinds that their values have."""
 
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 import numpy as np
 
 from skpriv.datasets._dates import has_day_first, read_dates
 from skpriv.datasets._errors import TableError, check_column
+from skpriv.datasets._notes import Note, count_records
 from skpriv.datasets._numbers import may_be_codes, read_numbers, read_plain_numbers
 from skpriv.datasets._text_notes import (
+    note_blanks,
     note_codes,
     note_dates,
     note_missing,
@@ -139,13 +142,18 @@ def _read(column, role, hints):
     if pandas.api.types.is_object_dtype(column):
         if not column.map(lambda value: isinstance(value, str)).any():
             return _read_typed(column.infer_objects(), role, hints)
+        kinds = {type(value) for value in column.dropna()}
+        if datetime in kinds and kinds <= {datetime, str}:
+            return _read_dates_and_texts(column, role, hints)
         column = column.map(_as_written, na_action="ignore").astype("str")
     if not isinstance(column.dtype, pandas.StringDtype):
         return _read_typed(column, role, hints)
     texts = column.astype("str")
     texts = texts.mask(texts.isin(hints.missing | {""}))
+    blanks = []
     if role == "label":
-        texts = texts.mask(texts.str.isspace())
+        written, texts = texts, texts.mask(texts.str.isspace()).str.strip()
+        blanks = note_blanks(written, texts)
     if role == "text" or texts.isna().all():
         return _Cleaned(texts)
     plain = read_plain_numbers(texts.dropna())
@@ -157,7 +165,24 @@ def _read(column, role, hints):
         return _read_days_of_digits(cleaned, role)
     if texts.isin(["True", "False"]).all():
         return _Cleaned(texts == "True")
-    return _read_texts(TextColumn(texts, role), hints)
+    cleaned = _read_texts(TextColumn(texts, role), hints)
+    return replace(cleaned, notes=blanks + cleaned.notes)
+
+
+def _read_dates_and_texts(column, role, hints):
+    """Dates of a sheet, some of which are text."""
+    pandas = import_optional("pandas", extra="report")
+    is_text = column.map(lambda value: isinstance(value, str))
+    texts = _read(column.where(is_text), role, hints)
+    if pandas.api.types.is_datetime64_dtype(texts.values):
+        dates = column.mask(is_text).astype("datetime64[us]")
+        return replace(texts, values=texts.values.fillna(dates))
+    values = column.map(str, na_action="ignore").astype("str")
+    if role == "text":
+        return _Cleaned(values)
+    where = count_records(column.notna().to_numpy() & ~is_text.to_numpy())
+    notes = [Note(column.name, f"kept as text, though there are dates in {where}", "")]
+    return _Cleaned(values, notes)
 
 
 def _read_typed(column, role, hints):
@@ -177,11 +202,16 @@ def _read_days_of_digits(cleaned, role):
     """Whole numbers that are all dates, as 20240131, as dates."""
     pandas = import_optional("pandas", extra="report")
     days = cleaned.values.dropna()
-    if role is not None or not pandas.api.types.is_integer_dtype(days):
+    is_number = pandas.api.types.is_numeric_dtype(days) and days.dtype.kind in "iuf"
+    if role is not None or not is_number:
         return cleaned
-    if days.nunique() <= 2 or days.min() < _FIRST_DAY or days.max() > _LAST_DAY:
+    if days.min() < _FIRST_DAY or days.max() > _LAST_DAY or days.nunique() <= 2:
         return cleaned
-    dates = pandas.to_datetime(days.astype(str), format="%Y%m%d", errors="coerce")
+    # A column with missing values is one of floats.
+    if (days % 1 != 0).any():
+        return cleaned
+    texts = days.astype("int64").astype(str)
+    dates = pandas.to_datetime(texts, format="%Y%m%d", errors="coerce")
     if dates.isna().any():
         return cleaned
     notes = note_dates(days.name, "%Y%m%d", is_unclear=False)
@@ -212,6 +242,11 @@ def _read_as_numbers(column, hints):
     values = column.texts.map(values).astype(float)
     if ((values % 1 == 0) & (values.abs() < _LARGEST_EXACT)).all():
         values = values.astype("int64")
+    if not (numbers.grouping or numbers.unit):
+        days = _read_days_of_digits(_Cleaned(values), column.role)
+        if days.notes:
+            notes = note_missing(column, column.slips(known), "date")
+            return _Cleaned(days.values, days.notes + notes)
     points = hints.prefer == "."
     notes = note_numbers(column, numbers, hints.decimal_is_given, points)
     notes += note_missing(column, column.slips(known), "number")

@@ -1,5 +1,6 @@
 """Dates as people write them."""
 
+import datetime
 import re
 import warnings
 
@@ -14,6 +15,10 @@ _MORE_FORMATS = (
     *("%m/%Y", "%m.%Y", "%b %Y", "%B %Y", "%b-%Y", "%b-%y"),
     *("%H:%M", "%H:%M:%S", "%I:%M %p"),
 )
+# Nobody writes the day between the year and the month.
+_YEAR_DAY = re.compile("%Y.?%d")
+# "2:1" is a ratio or a result; a clock has two digits for the minutes and seconds.
+_NO_CLOCK = r":\d(?:\D|$)"
 # A format that none of so many values has is not tried on the others.
 _SAMPLE = 50
 _WORDS = {
@@ -83,7 +88,9 @@ def _formats(sample):
             for day_first in (False, True):
                 found[guess(text.strip(), dayfirst=day_first)] = None
     has_day_and_year = [
-        name for name in found if name and ("%Y" in name or name == "ISO8601")
+        name
+        for name in found
+        if name and ("%Y" in name or name == "ISO8601") and not _YEAR_DAY.match(name)
     ]
     return [*has_day_and_year, *_MORE_FORMATS]
 
@@ -107,6 +114,18 @@ def has_day_first(form):
     return day < month
 
 
+def years_of_two_digits():
+    """Return the first and the last year that two digits stand for.
+
+    Returns
+    -------
+    first, last : int
+        The hundred years up to the present one.
+    """
+    last = datetime.date.today().year
+    return last - 99, last
+
+
 def describe_format(form):
     """Spell a format out.
 
@@ -127,6 +146,13 @@ def describe_format(form):
 def _parse(texts, form):
     pandas = import_optional("pandas", extra="report")
     dates = pandas.to_datetime(
-        texts.str.strip(), format=form, errors="coerce", utc=True
+        texts.str.strip().mask(texts.str.contains(_NO_CLOCK)),
+        format=form,
+        errors="coerce",
+        utc=True,
     )
-    return dates.dt.tz_localize(None).dt.as_unit("us")
+    dates = dates.dt.tz_localize(None).dt.as_unit("us")
+    if "%y" in form:
+        is_later = dates.dt.year > years_of_two_digits()[1]
+        dates = dates.mask(is_later, dates - pandas.DateOffset(years=100))
+    return dates

@@ -4,7 +4,9 @@ import codecs
 import csv
 import io
 import re
+from contextlib import contextmanager
 from itertools import islice
+from shlex import quote
 
 from skpriv.datasets._errors import TableError
 from skpriv.datasets._notes import Note, quote_values
@@ -14,6 +16,9 @@ _SEPARATORS = [",", ";", "\t", "|"]
 # What CleverCSV looks at; it takes a tenth of a second for so many characters.
 _SAMPLE = 20_000
 _LINES_AT_ONCE = 20_000
+# Larger than any text that is read; the largest that the csv module takes everywhere.
+_LONGEST_CELL = 2**31 - 1
+_NUMBER = re.compile(r"\s*[+-]?[0-9][0-9.,:'/ -]*\s*")
 _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF32_LE: "utf-32",  # begins as that of UTF-16
@@ -26,7 +31,18 @@ _BYTE_ORDER_MARK = "\ufeff"
 _SEPARATOR_LINE = re.compile(r'\ufeff?"?sep=(.)"?[ \t]*(\r\n|\r|\n)', re.IGNORECASE)
 
 
-def read_delimited(data, sep=None, encoding=None):
+@contextmanager
+def _cells_of_any_length():
+    # The limit is one for the whole process.
+    limit = csv.field_size_limit(_LONGEST_CELL)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(limit)
+
+
+@_cells_of_any_length()
+def read_delimited(data, sep=None, encoding=None, usual=None):
     """Read separated values as text.
 
     Parameters
@@ -36,6 +52,8 @@ def read_delimited(data, sep=None, encoding=None):
         The separator; None: comma, semicolon, tab or bar, whichever the lines show.
     encoding : str, default=None
         None: UTF-8, or what a byte order mark says, else Windows-1252.
+    usual : str, default=None
+        The separator of files with such a name; taken if it is in the first line.
 
     Returns
     -------
@@ -58,7 +76,9 @@ def read_delimited(data, sep=None, encoding=None):
     line = _SEPARATOR_LINE.match(text)
     start = line.end() if line else int(text[0] == _BYTE_ORDER_MARK)
     if sep is None:
-        sep = line[1] if line else _find_separator(text[:_SAMPLE])
+        sample = text[start : start + _SAMPLE]
+        sep, more = (line[1], []) if line else _find_separator(sample, usual)
+        notes = notes + more
     # After every separator, or it belongs to the values.
     spaced = text.count(sep, start) == text.count(f"{sep} ", start) > 0
     names = next(csv.reader([text[start:].splitlines()[0]], delimiter=sep), [])
@@ -102,9 +122,66 @@ def _decode(data, encoding):
     return data.decode(encoding), encoding, [Note(None, reason, "--encoding NAME")]
 
 
-def _find_separator(sample):
-    clevercsv = import_optional("clevercsv", extra="report")
+def _find_separator(sample, usual):
+    """Find the separator, and note others that would give a table too."""
+    first = sample.split(maxsplit=0)[0].splitlines()[0]
+    if usual is not None and usual in first:
+        return usual, []
     whole_lines = sample[: sample.rfind("\n") + 1] or sample
+    is_cut = len(sample) == _SAMPLE
+    tables = {sep: _split(whole_lines, sep, is_cut) for sep in _SEPARATORS}
+    if not any(tables.values()):
+        sep = _guess_separator(whole_lines, first)
+        return sep, [] if sep in first else list(_notes_of_words(whole_lines))
+    # In a sentence a blank follows the comma.
+    separators = [sep for sep, rows in tables.items() if rows]
+    without_blanks = [sep for sep in separators if not _begin_with_blanks(tables[sep])]
+    separators = without_blanks or separators
+    # Of equals not the comma: it is the one that texts have most.
+    found = max(separators[::-1], key=lambda sep: _part_of_numbers(tables[sep]))
+    notes = [
+        Note(
+            None,
+            f"the values are split at {found!r}, though {sep!r} also gives every line "
+            "the same number of them",
+            f"--sep {quote(sep) if sep.strip() else 'tab'}",
+        )
+        for sep in separators
+        if sep != found
+    ]
+    return found, notes
+
+
+def _split(text, sep, is_cut):
+    """Rows of the same number of cells, more than one; none if it is not the same."""
+    lines = io.StringIO(text, newline="")
+    rows = [row for row in csv.reader(lines, delimiter=sep) if "".join(row).strip()]
+    # A value with several lines may be cut.
+    rows = rows[:-1] if is_cut else rows
+    sizes = {len(row) for row in rows}
+    return rows if len(sizes) == 1 and sizes.pop() > 1 else []
+
+
+def _begin_with_blanks(rows):
+    names, *others = (any(cell.startswith(" ") for cell in row[1:]) for row in rows)
+    return names or all(others)
+
+
+def _part_of_numbers(rows):
+    cells = [cell for row in rows[1:] for cell in row]
+    return sum(bool(_NUMBER.fullmatch(cell)) for cell in cells) / max(1, len(cells))
+
+
+def _notes_of_words(text):
+    lines = [line for line in text.splitlines() if line.strip()]
+    sizes = {len(line.split(" ")) for line in lines}
+    if len(lines) > 1 and len(sizes) == 1 and (size := sizes.pop()) > 1:
+        reason = f"one column is read, though every line has {size} words"
+        yield Note(None, reason, "--sep ' '")
+
+
+def _guess_separator(whole_lines, first):
+    clevercsv = import_optional("clevercsv", extra="report")
     try:
         dialect = clevercsv.Detector().detect(whole_lines, delimiters=_SEPARATORS)
     except (clevercsv.Error, TypeError, AttributeError, ValueError, IndexError):
@@ -112,7 +189,6 @@ def _find_separator(sample):
         dialect = None
     if dialect is not None and dialect.delimiter in _SEPARATORS:
         return dialect.delimiter
-    first = sample.split(maxsplit=0)[0].splitlines()[0]
     return max(_SEPARATORS, key=first.count)
 
 
@@ -140,7 +216,7 @@ def _read_rows(lines, sep, spaced, n_before):
     import_optional("pandas", extra="report")
     reader = csv.reader(lines, delimiter=sep, strict=True, skipinitialspace=spaced)
     try:
-        rows = (row for row in reader if len(row) > 1 or "".join(row).strip())
+        rows = _rows_with_values(reader, n_before)
         names = next(rows, [])
         if not names:
             raise TableError("is empty")
@@ -152,15 +228,24 @@ def _read_rows(lines, sep, spaced, n_before):
         while some := list(islice(whole, _LINES_AT_ONCE)):
             columns = map(list, zip(*some, strict=True))
             parts.append(pyarrow.table(list(columns), schema=schema))
+    except UnicodeEncodeError as error:
+        raise TableError(f"is not text: {error}") from error
+    return pyarrow.concat_tables([schema.empty_table(), *parts]).to_pandas()
+
+
+def _rows_with_values(reader, n_before):
+    line = n_before + 1
+    try:
+        for row in reader:
+            line = reader.line_num + n_before + 1
+            if len(row) > 1 or "".join(row).strip():
+                yield row
     except csv.Error as error:
-        line = reader.line_num + n_before
+        # A quotation mark that is never closed shows at the end of the file.
         raise TableError(
             f"is not a CSV file: line {line}: {error}; a value with quotation marks "
             "must stand in quotation marks, and those inside must be doubled"
         ) from error
-    except UnicodeEncodeError as error:
-        raise TableError(f"is not text: {error}") from error
-    return pyarrow.concat_tables([schema.empty_table(), *parts]).to_pandas()
 
 
 def _checked(rows, names, place, reader, n_before):

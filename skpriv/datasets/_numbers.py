@@ -13,10 +13,13 @@ import numpy as np
 from skpriv.utils._optional import import_optional
 
 _CURRENCY = r"[$¢£¥₠-⃀]"
+_LETTERS = r"[^\W\d_]{1,10}"
 _MINUS = str.maketrans("\N{MINUS SIGN}", "-")
 # Apostrophes, and the spaces: ordinary, no-break, thin and narrow no-break.
 _GROUPING = "'\u2019\\ \u00a0\u2009\u202f"
 _LEADING_ZERO = r"^\s*[+-]?0[0-9]+\s*$"
+# Numbers with a sign are not all positive.
+_PHONE = r"^\s*\+[1-9][0-9]{6,14}\s*$"
 _MAYBE_GROUPED = r"^[+-]?([0-9]+|[1-9][0-9]{0,2}(MARK[0-9]{3})+)$"
 _DECIMAL_COMMAS = "^[+-]?[0-9]*,?[0-9]*$"
 _LARGEST_EXACT = 2**53
@@ -33,7 +36,8 @@ def _notation(decimal, thousands):
             (?: [1-9]\d{{0,2}} (?P<group>[{thousands}]) (?:\d{{2,3}}(?P=group))* \d{{3}}
               | \d* )
             (?: {decimal}\d* )? (?: [eE][+-]?\d+ )? )
-        (?: \s? (?P<after> %|‰|{_CURRENCY}|[^\W\d_]{{1,10}} ) )? (?(opening)\))""",
+        (?: \s? (?P<after> %|‰|{_CURRENCY}|°|°?{_LETTERS}(?:/{_LETTERS})? ) )?
+        (?(opening)\))""",
         re.VERBOSE,
     )
 
@@ -149,6 +153,8 @@ def may_be_codes(texts, numbers):
     pyarrow = import_optional("pyarrow", extra="report")
     array = pyarrow.array(texts, type=pyarrow.large_string(), from_pandas=True)
     if _any_match(array, _LEADING_ZERO):
+        return True
+    if texts.iloc[0].strip().startswith("+") and _all_match(array, _PHONE):
         return True
     known = numbers[~np.isnan(numbers)]
     if not np.any(np.abs(known) >= _LARGEST_EXACT):

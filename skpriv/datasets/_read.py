@@ -4,6 +4,7 @@ import gzip
 import io
 import sys
 import zlib
+from functools import partial
 from pathlib import Path
 
 from sklearn.datasets import load_breast_cancer
@@ -150,10 +151,13 @@ def _read_sheet(data, sep, encoding):
     if cells.empty:
         raise TableError(f"sheet {sheets[0]!r} is empty")
     first = ["" if cell != cell else str(cell) for cell in cells.iloc[0]]
-    if first.count("") > len(first) / 2:
+    # The names of the rows may have no name, so the first cell of a table may be empty.
+    is_title = first.count("") == len(first) - 1 > 0 and first[0] != ""
+    if is_title or first.count("") > len(first) / 2:
         raise TableError(
-            f"sheet {sheets[0]!r}: row 1 must hold the column names, and most of its "
-            "cells are empty; remove what stands above the table"
+            f"sheet {sheets[0]!r}: row 1 must hold the column names, but "
+            f"{first.count('')} of its {len(first)} cells are empty; remove what "
+            "stands above the table"
         )
     names = name_columns(first)
     table = cells.iloc[1:].reset_index(drop=True).set_axis(names, axis=1)
@@ -162,7 +166,12 @@ def _read_sheet(data, sep, encoding):
     if len(sheets) > 1:
         reason = f"sheet {sheets[0]!r} is read, {len(sheets) - 1} more sheets are not"
         notes = [Note(None, reason, "")]
-    return table, None, notes
+    reason = (
+        "no row has a value; if these are formulas, open the file in a spreadsheet "
+        "program and save it, so that their values are in it"
+    )
+    empty = [name for name in names if len(table) and table[name].isna().all()]
+    return table, None, notes + [Note(name, reason, "") for name in empty]
 
 
 def _read_parquet(data, sep, encoding):
@@ -188,9 +197,10 @@ def _read_parquet(data, sep, encoding):
 
 
 _TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".tab", ".psv")
+_USUAL = {".tsv": "\t", ".tab": "\t", ".psv": "|"}
 _SHEET_ENDINGS = (".xlsx", ".xlsm", ".xls", ".ods")
 _READERS = {
-    **dict.fromkeys(_TEXT_ENDINGS, read_delimited),
+    **{end: partial(read_delimited, usual=_USUAL.get(end)) for end in _TEXT_ENDINGS},
     **dict.fromkeys(_SHEET_ENDINGS, _read_sheet),
     ".parquet": _read_parquet,
 }

@@ -8,8 +8,8 @@ from shlex import quote
 
 import numpy as np
 
-from skpriv.datasets._dates import describe_format, has_day_first
-from skpriv.datasets._notes import Note, quote_values
+from skpriv.datasets._dates import describe_format, has_day_first, years_of_two_digits
+from skpriv.datasets._notes import Note, count_records, quote_values
 from skpriv.datasets._numbers import read_numbers
 from skpriv.datasets._texts import FEW
 
@@ -79,6 +79,9 @@ def note_dates(name, form, is_unclear):
     if form == "ISO8601":
         return []
     reason = f"read as dates: {describe_format(form)}"
+    if "%y" in form:
+        first, last = years_of_two_digits()
+        reason += f", with years from {first} to {last}"
     if not is_unclear:
         return [Note(name, reason, _AS_TEXT)]
     reason += "; the column does not show whether the day or the month comes first"
@@ -110,6 +113,28 @@ def note_missing(column, slips, kind):
     return [Note(column.name, reason, _AS_TEXT) for reason in reasons]
 
 
+def note_blanks(written, stripped):
+    """Note that blanks around labels were removed, if some differ in nothing else.
+
+    Parameters
+    ----------
+    written, stripped : Series of str
+        The labels with and without the blanks.
+
+    Returns
+    -------
+    notes : list of Note
+        At most one.
+    """
+    written = written.where(stripped.notna())
+    if written.nunique() == stripped.nunique():
+        return []
+    has_blanks = (written != stripped) & stripped.notna()
+    where = count_records(has_blanks.to_numpy(dtype=bool))
+    reason = f"blanks around the label are removed, in {where}"
+    return [Note(stripped.name, reason, _AS_TEXT)]
+
+
 def note_codes(column):
     """Note that whole numbers are kept as text.
 
@@ -121,7 +146,9 @@ def note_codes(column):
     -------
     notes : list of Note
     """
-    reason = "kept as text: as numbers they would lose leading zeros or last digits"
+    reason = (
+        "kept as text: as numbers they would lose a plus, leading zeros or last digits"
+    )
     return [Note(column.name, reason, _AS_NUMBERS)]
 
 
@@ -135,20 +162,25 @@ def note_text(column):
     Returns
     -------
     notes : list of Note
-        None of them on a label.
+        None of them on a label of names.
     """
-    if column.role is not None or not column.candidates:
+    if not column.candidates:
+        return []
+    numbers = read_numbers(column.candidates)
+    if column.role == "label" and not numbers.known.all():
+        # Of classes that have names, one may well be "None" or "?".
         return []
     notes = []
     for mark in column.marks:
         where = column.records_with([mark])
         reason = f"{mark!r} is kept as a value of its own, in {where}"
         notes.append(Note(column.name, reason, f"--missing {quote(mark)}"))
-    numbers = read_numbers(column.candidates)
     part = column.part(numbers.known)
+    slips = column.slips(numbers.known)
     n_different = len(np.unique(numbers.values[numbers.known]))
-    if part >= _NOTEWORTHY_PART and n_different > FEW:
-        where = column.records_with(column.slips(numbers.known))
+    is_one_word = len(slips) == 1 and column.counts[slips[0]] > 1 and n_different > 2
+    if slips and part >= _NOTEWORTHY_PART and (n_different > FEW or is_one_word):
+        where = column.records_with(slips)
         reason = f"kept as text, though {part:.0%} are numbers; others are in {where}"
         notes.append(Note(column.name, reason, _AS_NUMBERS))
     return notes

@@ -11,6 +11,7 @@ _MARKS = frozenset(
         *("unknown", "unk", "unkn.", "undefined", "missing", "(missing)", "blank"),
         *("not available", "not applicable", "not known", "no answer", "no value"),
         *("no data", "#null!", "#value!", "#div/0!", "#ref!", "#name?", "#num!"),
+        *("\\n", "(null)", "[null]", "<null>", "(none)", "(blank)", "(na)"),
         *("k.a.", "k. a.", "0000-00-00", "00.00.0000", "00/00/0000"),
     )
 )

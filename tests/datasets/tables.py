@@ -93,6 +93,19 @@ CASES = {
     "commas in texts, tabs between": Case(
         "a\tb\n1\tx, y and z\n3\tu, v\n", {"a": [1, 3], "b": ["x, y and z", "u, v"]}
     ),
+    "two separators that split every line evenly": Case(
+        "a;b,c\nx;y,z\nu;v,w\n",
+        {"a": ["x", "u"], "b,c": ["y,z", "v,w"]},
+        notes={None: "split at ';', though ',' also"},
+    ),
+    "semicolons in texts of a .tsv": Case(
+        "a;b\tc\n1;2\tx\n3;4\ty\n",
+        {"a;b": ["1;2", "3;4"], "c": ["x", "y"]},
+        name="t.tsv",
+    ),
+    "a first line longer than the csv module takes": Case(
+        "x" * 140_000 + ",b\n1,2\n", {"x" * 140_000: [1], "b": [2]}
+    ),
     "line ends and quotes in quotes": Case(
         'a,b\n1,"x\ny"\n3,"say ""u"""\n', {"a": [1, 3], "b": ["x\ny", 'say "u"']}
     ),
@@ -400,6 +413,7 @@ CASES = {
         "a,y\n1,0\n3,1\n4,NA\n",
         {"a": [1, 3, 4], "y": ["0", "1", "NA"]},
         options={"label": "y"},
+        notes={"y": "'NA' is kept as a value of its own"},
     ),
     "label with decimal commas": Case(
         "a;y\n1;0,5\n3;1,5\n",
