@@ -49,11 +49,6 @@ def parts_of(estimator):
     return Parts(transformers, estimator, frozen)
 
 
-def split_pipeline(estimator):
-    """Return the transformers and the model of `parts_of`."""
-    return parts_of(estimator)[:2]
-
-
 def last_step(estimator):
     """Return the estimator at the end of nested Pipelines, frozen if it is so.
 

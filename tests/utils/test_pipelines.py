@@ -15,7 +15,6 @@ from skpriv.utils._pipelines import (
     last_step,
     parts_of,
     replace_last_step,
-    split_pipeline,
     transform_before_last,
 )
 
@@ -40,7 +39,7 @@ def nested():
     ids=str,
 )
 def test_split_returns_the_model_and_all_transformers(estimator, n_transformers):
-    transformers, model = split_pipeline(estimator)
+    transformers, model, _ = parts_of(estimator)
     assert model is MODEL
     assert len(transformers) == n_transformers
 

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import logsumexp
 
-from skpriv.utils._pipelines import split_pipeline
+from skpriv.utils._pipelines import parts_of
 
 SIGNALS = ("logit", "hinge", "loss")
 
@@ -253,7 +253,7 @@ def _count_votes(model):
 def _final_model(model):
     """Return the model that decides, inside pipelines, searches and wrappers."""
     while True:
-        _, model = split_pipeline(model)
+        model = parts_of(model).model
         if hasattr(model, "best_estimator_"):
             model = model.best_estimator_
         elif hasattr(model, "estimator") and not hasattr(model, "estimators_"):
