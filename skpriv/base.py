@@ -105,7 +105,9 @@ class RecordScorerMixin:
         y, records = self._identify_rows(X, y)
         scores = np.empty(records.size)
         known = records >= 0
-        scores[known] = self.scores_[records[known]]
+        # The scores of all training records may not exist yet, and take long.
+        if known.any():
+            scores[known] = self.scores_[records[known]]
         if not known.all():
             new = np.flatnonzero(~known)
             scores[new] = self._score_new_rows(safe_indexing(X, new), y[new])
