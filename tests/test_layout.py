@@ -40,13 +40,14 @@ KERNELS = {
     "neighbors._semivalues": {"neighbors._tie_groups", "utils._threads"},
     "neighbors._shapley_regression": {"neighbors._tie_groups", "utils._threads"},
     "neighbors._subsets": {"neighbors._tie_groups", "utils._threads"},
-    "neighbors._tie_groups": {"utils._threads"},
+    "neighbors._tie_groups": set(),
     "utils._intervals": set(),
 }
 KERNEL_PACKAGES = {
     "dataclasses",
     "functools",
     "math",
+    "numba",
     "numpy",
     "scipy",
     "torch",
@@ -127,9 +128,13 @@ def test_private_scikit_learn_is_imported_in_utils_only():
         assert not private or name == "utils._sklearn", (name, private)
 
 
-def test_numba_is_imported_in_utils_only():
+def test_no_kernel_starts_the_threads_of_numba():
     for name, tree in modules():
-        assert "numba" not in set(imports(tree)) or name == "utils._threads", name
+        options = {
+            keyword.arg for node in ast.walk(tree) if isinstance(node, ast.Call)
+            for keyword in node.keywords
+        }  # fmt: skip
+        assert "parallel" not in options, name
 
 
 def test_import_is_light():

@@ -11,9 +11,10 @@ training rows.
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
 from skpriv.neighbors._tie_groups import Ranking
-from skpriv.utils._threads import njit, prange
+from skpriv.utils._threads import for_rows
 
 _DIGIT = np.uint32(12)
 _BUCKETS = np.uint32(1 << 12)
@@ -21,7 +22,6 @@ _LOW_DIGIT = np.uint32(_BUCKETS - 1)
 _EPS = 2.0**-52
 _HALF = np.uint64(32)
 _LOW_HALF = np.uint64(0xFFFFFFFF)
-_BLOCKS = 64  # shares of the queries, each with its own scratch space
 _SHORT_RUN = 24
 
 
@@ -132,13 +132,20 @@ def _squared_distance(A, i, B, j):
 
 
 @njit(cache=True)
+def _reorder(column, order):
+    copy = column.copy()
+    for i in range(order.size):
+        column[i] = copy[order[i]]
+
+
+@njit(cache=True)
 def _sort_run(values, errors, records, begin, end):
     """Sort the records from begin to end by their values, all in place."""
     if end - begin > _SHORT_RUN:
         order = np.argsort(values[begin:end], kind="mergesort")
-        values[begin:end] = values[begin:end][order]
-        errors[begin:end] = errors[begin:end][order]
-        records[begin:end] = records[begin:end][order]
+        _reorder(values[begin:end], order)
+        _reorder(errors[begin:end], order)
+        _reorder(records[begin:end], order)
         return
     for i in range(begin + 1, end):
         value, error, record = values[i], errors[i], records[i]
@@ -219,27 +226,27 @@ def _resolve_run(scratch, records, tied, begin, end, query, tolerance):
     """Sort a run of nearly equal values, computed again where they are in doubt."""
     values, errors = scratch.values, scratch.errors
     error, feature_error = query.error, query.feature_error
-    errors[begin:end] = 0.0
+    for i in range(begin, end):
+        errors[i] = 0.0
     _sort_run(values, errors, records, begin, end)
-    if error == 0:
-        _mark_ties(values, errors, tied, begin, end, tolerance)
-        return
     first = begin
     while first < end:
         last = first + 1
-        while last < end:
+        while last < end and error > 0:
             value = values[last]
             doubt = 2 * error + tolerance.rtol * value + feature_error * np.sqrt(value)
             if value - values[last - 1] > doubt:
                 break
             last += 1
-        if last - first > 1:
+        if error == 0:
+            last = end
+        elif last - first > 1:
             for i in range(first, last):
                 values[i], errors[i] = _squared_distance(
                     query.queries, query.index, query.points, records[i]
                 )
             _sort_run(values, errors, records, first, last)
-            _mark_ties(values, errors, tied, first, last, tolerance)
+        _mark_ties(values, errors, tied, first, last, tolerance)
         first = last
 
 
@@ -329,16 +336,6 @@ def _rank_row(values, scratch, records, tied, query, tolerance):
         begin = i
 
 
-@njit(cache=True)
-def _cut(ranking, q, exclude, n_ranks):
-    """Keep the ranks that are needed; set the length of a query's ranking."""
-    # A function of its own: in a parallel loop, numba removes an assignment to an array
-    # of a tuple if nothing there reads the array.
-    records, tied = ranking.records[q], ranking.tied[q]
-    ranking.lengths[q], _ = _keep(records, tied, records.size, exclude, n_ranks)
-
-
-@njit(cache=True, parallel=True)
 def rank_rows(values, rounding, queries, points, exclude, n_ranks, tolerance, ranking):
     """Rank all records for each query, given their distances.
 
@@ -358,20 +355,33 @@ def rank_rows(values, rounding, queries, points, exclude, n_ranks, tolerance, ra
     ranking : Ranking
         Output, with a width of n_records.
     """
-    n_queries, n = values.shape
-    n_blocks = min(n_queries, _BLOCKS)
-    for block in prange(n_blocks):
-        scratch = _scratch(n)
-        for row in range(block, n_queries, n_blocks):
-            q = np.int64(row)  # see `_tie_groups`
-            error, feature_error = rounding.errors[q], rounding.feature_errors[q]
-            query = _Query(q, error, feature_error, queries, points)
-            records, tied = ranking.records[q], ranking.tied[q]
-            _rank_row(values[q], scratch, records, tied, query, tolerance)
-            _cut(ranking, q, exclude[q], n_ranks)
+    args = values, rounding, queries, points, exclude, n_ranks, tolerance, ranking
+    for_rows(_rank_rows, len(values), *args)
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
+def _rank_rows(
+    start_row,
+    stop_row,
+    values,
+    rounding,
+    queries,
+    points,
+    exclude,
+    n_ranks,
+    tolerance,
+    ranking,
+):
+    n = values.shape[1]
+    scratch = _scratch(n)
+    for q in range(start_row, stop_row):
+        error, feature_error = rounding.errors[q], rounding.feature_errors[q]
+        query = _Query(q, error, feature_error, queries, points)
+        records, tied = ranking.records[q], ranking.tied[q]
+        _rank_row(values[q], scratch, records, tied, query, tolerance)
+        ranking.lengths[q], _ = _keep(records, tied, n, exclude[q], n_ranks)
+
+
 def candidate_distances(queries, records, candidates):
     """Compute squared Euclidean distances to candidates, from differences.
 
@@ -390,16 +400,23 @@ def candidate_distances(queries, records, candidates):
     """
     distances = np.full(candidates.shape, np.inf)
     errors = np.zeros(candidates.shape)
-    for q in prange(candidates.shape[0]):
-        for c in range(candidates.shape[1]):
-            if candidates[q, c] >= 0:
-                distances[q, c], errors[q, c] = _squared_distance(
-                    queries, np.int64(q), records, candidates[q, c]
-                )
+    args = queries, records, candidates, distances, errors
+    for_rows(_candidate_distances, len(candidates), *args)
     return distances, errors
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
+def _candidate_distances(
+    start_row, stop_row, queries, records, candidates, distances, errors
+):
+    for q in range(start_row, stop_row):
+        for c in range(candidates.shape[1]):
+            if candidates[q, c] >= 0:
+                distances[q, c], errors[q, c] = _squared_distance(
+                    queries, q, records, candidates[q, c]
+                )
+
+
 def rank_candidates(candidates, exclude, n_ranks, tolerance):
     """Rank the candidates of each query.
 
@@ -423,10 +440,21 @@ def rank_candidates(candidates, exclude, n_ranks, tolerance):
     n_queries, n_candidates = candidates.records.shape
     records = np.empty((n_queries, n_candidates), dtype=np.int32)
     tied = np.zeros((n_queries, n_candidates), dtype=np.bool_)
-    lengths = np.empty(n_queries, dtype=np.int64)
+    ranking = Ranking(records, tied, np.empty(n_queries, dtype=np.int64))
     complete = np.empty(n_queries, dtype=np.bool_)
-    for q in prange(n_queries):
-        values, errors = np.empty((2, n_candidates))
+    args = candidates, exclude, n_ranks, tolerance, ranking, complete
+    for_rows(_rank_candidates, n_queries, *args)
+    return ranking, complete
+
+
+@njit(cache=True, nogil=True)
+def _rank_candidates(
+    start_row, stop_row, candidates, exclude, n_ranks, tolerance, ranking, complete
+):
+    records, tied, lengths = ranking
+    n_candidates = records.shape[1]
+    values, errors = np.empty(n_candidates), np.empty(n_candidates)
+    for q in range(start_row, stop_row):
         n = 0
         for c in range(n_candidates):
             if candidates.records[q, c] >= 0:
@@ -440,4 +468,3 @@ def rank_candidates(candidates, exclude, n_ranks, tolerance):
         value, error = (values[last], errors[last]) if seen else (0.0, 0.0)
         doubt = tolerance.rtol * value + tolerance.atol + 2 * error
         complete[q] = candidates.nearest_other[q] - value > doubt
-    return Ranking(records, tied, lengths), complete

@@ -20,9 +20,10 @@ whose number of matches is known from the class sizes.
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
 from skpriv.neighbors._tie_groups import count_matches, group_end, group_start
-from skpriv.utils._threads import njit, prange
+from skpriv.utils._threads import for_rows
 
 N_SHARES = 16  # Fixed, so that sums do not depend on the number of threads.
 
@@ -49,7 +50,6 @@ class Weights(NamedTuple):
     mismatch_sign: float
 
 
-@njit(cache=True, parallel=True)
 def self_values(ranking, votes, weights):
     """Compute the value of each query for itself, without the unfilled part.
 
@@ -64,9 +64,15 @@ def self_values(ranking, votes, weights):
     -------
     values : ndarray of shape (n_queries,)
     """
-    by_rank, sums = weights.by_rank, weights.sums
     values = np.empty(ranking.lengths.size)
-    for q in prange(ranking.lengths.size):
+    for_rows(_self_values, values.size, ranking, votes, weights, values)
+    return values
+
+
+@njit(cache=True, nogil=True)
+def _self_values(start_row, stop_row, ranking, votes, weights, values):
+    by_rank, sums = weights.by_rank, weights.sums
+    for q in range(start_row, stop_row):
         records, tied = ranking.records[q], ranking.tied[q]
         label, n_others = votes.query_labels[q], votes.n_others[q]
         length = ranking.lengths[q]
@@ -86,10 +92,8 @@ def self_values(ranking, votes, weights):
             share = (unranked - votes.n_matches[q] + matches) / unranked
             total += share * (sums[n_others + 1] - sums[length + 1])
         values[q] = total
-    return values
 
 
-@njit(cache=True, parallel=True)
 def self_influence(ranking, votes, weights):
     """Compute the change of each query's own value when a ranked record is removed.
 
@@ -105,9 +109,15 @@ def self_influence(ranking, votes, weights):
     changes : ndarray of shape (n_queries, width)
         For the records at these positions of the ranking.
     """
-    by_rank, labels = weights.by_rank, votes.labels
     changes = np.zeros(ranking.records.shape)
-    for q in prange(ranking.lengths.size):
+    for_rows(_self_influence, len(changes), ranking, votes, weights, changes)
+    return changes
+
+
+@njit(cache=True, nogil=True)
+def _self_influence(start_row, stop_row, ranking, votes, weights, changes):
+    by_rank, labels = weights.by_rank, votes.labels
+    for q in range(start_row, stop_row):
         records, tied = ranking.records[q], ranking.tied[q]
         label, n_others = votes.query_labels[q], votes.n_others[q]
         length = ranking.lengths[q]
@@ -134,7 +144,6 @@ def self_influence(ranking, votes, weights):
                 changes[q, i] = change
             later += mismatches / size * (by_rank[start] - by_rank[end])
             end = start
-    return changes
 
 
 @njit(cache=True)
@@ -206,7 +215,6 @@ def _query_values(ranking, votes, weights, q, values):
     return rest_match, rest_mismatch
 
 
-@njit(cache=True, parallel=True)
 def record_values(ranking, votes, weights):
     """Compute the value of each ranked record for each query.
 
@@ -226,13 +234,16 @@ def record_values(ranking, votes, weights):
     """
     values = np.zeros(ranking.records.shape)
     rest = np.empty((ranking.lengths.size, 2))
-    for row in prange(ranking.lengths.size):
-        q = np.int64(row)  # see `_tie_groups`
-        rest[q, 1], rest[q, 0] = _query_values(ranking, votes, weights, q, values[q])
+    for_rows(_record_values, len(values), ranking, votes, weights, values, rest)
     return values, rest
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
+def _record_values(start_row, stop_row, ranking, votes, weights, values, rest):
+    for q in range(start_row, stop_row):
+        rest[q, 1], rest[q, 0] = _query_values(ranking, votes, weights, q, values[q])
+
+
 def add_record_values(ranking, votes, weights, share_rest, totals, rest):
     """Add each record's values over the queries; see `record_values`.
 
@@ -248,11 +259,18 @@ def add_record_values(ranking, votes, weights, share_rest, totals, rest):
         Added to, by the query's label (the last one is for labels that no record
         has): the values of a mismatch and of a match beyond the ranking.
     """
+    args = ranking, votes, weights, share_rest, totals, rest
+    for_rows(_add_record_values, N_SHARES, *args)
+
+
+@njit(cache=True, nogil=True)
+def _add_record_values(
+    start_share, stop_share, ranking, votes, weights, share_rest, totals, rest
+):
     n_queries, n_records = ranking.lengths.size, votes.labels.size
-    for share in prange(N_SHARES):
-        values = np.empty(ranking.records.shape[1])
-        for row in range(share, n_queries, N_SHARES):
-            q = np.int64(row)
+    values = np.empty(ranking.records.shape[1])
+    for share in range(start_share, stop_share):
+        for q in range(share, n_queries, N_SHARES):
             match, mismatch = _query_values(ranking, votes, weights, q, values)
             records, length = ranking.records[q], ranking.lengths[q]
             label = votes.query_labels[q]

@@ -1,9 +1,10 @@
 """Kernels for k-NN Shapley values of regression targets."""
 
 import numpy as np
+from numba import njit
 
 from skpriv.neighbors._tie_groups import group_start
-from skpriv.utils._threads import njit, prange
+from skpriv.utils._threads import for_rows
 
 
 @njit(cache=True)
@@ -13,8 +14,10 @@ def _order_ties_by_target(records, tied, length, targets):
     while end > 0:
         start = group_start(tied, end)
         if end - start > 1:
-            order = np.argsort(targets[records[start:end]])
-            records[start:end] = records[start:end][order]
+            group = records[start:end].copy()
+            order = np.argsort(targets[group], kind="mergesort")
+            for i in range(order.size):
+                records[start + i] = group[order[i]]
         end = start
 
 
@@ -46,7 +49,6 @@ def _shapley_values(ordered, target, k, values):
             beyond += far * min(k, i) * min(k - 1, i - 1) / (i * (i - 1))
 
 
-@njit(cache=True, parallel=True)
 def record_values(ranking, targets, query_targets, k):
     """Compute the Shapley value of each record for each query.
 
@@ -68,11 +70,17 @@ def record_values(ranking, targets, query_targets, k):
         For the records at these positions of the ranking.
     """
     values = np.zeros(ranking.records.shape)
-    for q in prange(ranking.lengths.size):
+    args = ranking, targets, query_targets, k
+    for_rows(_record_values, len(values), *args, values)
+    return values
+
+
+@njit(cache=True, nogil=True)
+def _record_values(start_row, stop_row, ranking, targets, query_targets, k, values):
+    for q in range(start_row, stop_row):
         records, length = ranking.records[q], ranking.lengths[q]
         _order_ties_by_target(records, ranking.tied[q], length, targets)
         _shapley_values(targets[records[:length]], query_targets[q], k, values[q])
-    return values
 
 
 @njit(cache=True)
@@ -82,11 +90,11 @@ def _own_first(ranking, q, targets, target):
     _order_ties_by_target(records, ranking.tied[q], length, targets)
     ordered = np.empty(length + 1)
     ordered[0] = target
-    ordered[1:] = targets[records[:length]]
+    for i in range(length):
+        ordered[i + 1] = targets[records[i]]
     return ordered
 
 
-@njit(cache=True, parallel=True)
 def self_values(ranking, targets, query_targets, k):
     """Compute the Shapley value of each query for itself.
 
@@ -98,15 +106,19 @@ def self_values(ranking, targets, query_targets, k):
     values : ndarray of shape (n_queries,)
     """
     own = np.empty(ranking.lengths.size)
-    for q in prange(ranking.lengths.size):
-        ordered = _own_first(ranking, np.int64(q), targets, query_targets[q])
-        values = np.empty(ordered.size)
-        _shapley_values(ordered, query_targets[q], k, values)
-        own[q] = values[0]
+    for_rows(_self_values, own.size, ranking, targets, query_targets, k, own)
     return own
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
+def _self_values(start_row, stop_row, ranking, targets, query_targets, k, own):
+    for q in range(start_row, stop_row):
+        ordered = _own_first(ranking, q, targets, query_targets[q])
+        values = np.empty(ordered.size)
+        _shapley_values(ordered, query_targets[q], k, values)
+        own[q] = values[0]
+
+
 def self_influence(ranking, targets, query_targets, k):
     """Compute the change of each query's value for itself when a record is removed.
 
@@ -118,8 +130,15 @@ def self_influence(ranking, targets, query_targets, k):
         For the records at these positions of the ranking.
     """
     changes = np.zeros(ranking.records.shape)
-    for q in prange(ranking.lengths.size):
-        ordered = _own_first(ranking, np.int64(q), targets, query_targets[q])
+    args = ranking, targets, query_targets, k
+    for_rows(_self_influence, len(changes), *args, changes)
+    return changes
+
+
+@njit(cache=True, nogil=True)
+def _self_influence(start_row, stop_row, ranking, targets, query_targets, k, changes):
+    for q in range(start_row, stop_row):
+        ordered = _own_first(ranking, q, targets, query_targets[q])
         values = np.empty(ordered.size)
         _shapley_values(ordered, query_targets[q], k, values)
         whole = values[0]
@@ -128,4 +147,3 @@ def self_influence(ranking, targets, query_targets, k):
             _shapley_values(left, query_targets[q], k, values)
             changes[q, i] = values[0] - whole
             left[i] = ordered[i + 1]
-    return changes

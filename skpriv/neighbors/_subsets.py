@@ -20,9 +20,10 @@ from the group.
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
 from skpriv.neighbors._tie_groups import count_matches, group_end, group_start
-from skpriv.utils._threads import njit, prange
+from skpriv.utils._threads import for_rows
 
 # A tie group that is reached with less probability than this is skipped.
 _NEGLIGIBLE = 1e-12
@@ -73,16 +74,19 @@ def random_subsets(n, k, q):
     -------
     subsets : Subsets
     """
+    # Loops, because array expressions take seconds to compile.
     pmf = np.zeros((n + 1, k + 1))
     tail = np.zeros((n + 1, k + 2))
-    pmf[0, 0] = tail[0, 0] = 1.0
+    pmf[0, 0] = tail[0, 0] = largest = 1.0
     rows = 1
-    while rows <= n and pmf[rows - 1].max() > _SMALLEST:
-        above, row = pmf[rows - 1], pmf[rows]
-        row[0] = (1 - q) * above[0]
-        row[1:] = (1 - q) * above[1:] + q * above[:-1]
+    while rows <= n and largest > _SMALLEST:
+        pmf[rows, 0] = largest = (1 - q) * pmf[rows - 1, 0]
         tail[rows, 0] = 1.0
-        tail[rows, 1:] = (1 - q) * tail[rows - 1, 1:] + q * tail[rows - 1, :-1]
+        for s in range(1, k + 2):
+            tail[rows, s] = (1 - q) * tail[rows - 1, s] + q * tail[rows - 1, s - 1]
+            if s <= k:
+                pmf[rows, s] = (1 - q) * pmf[rows - 1, s] + q * pmf[rows - 1, s - 1]
+                largest = max(largest, pmf[rows, s])
         rows += 1
     return Subsets(k, pmf[:rows].copy(), tail[:rows].copy())
 
@@ -182,7 +186,6 @@ def _reachable(start, subsets):
     return 1 - subsets.tail[_row(start, subsets.tail), subsets.k] > _NEGLIGIBLE
 
 
-@njit(cache=True, parallel=True)
 def subset_events(ranking, votes, subsets):
     """Compute the probabilities of the events that determine a query's loss.
 
@@ -200,8 +203,14 @@ def subset_events(ranking, votes, subsets):
     """
     match = np.zeros((ranking.lengths.size, subsets.k))
     mismatch = np.zeros((ranking.lengths.size, subsets.k))
-    for q in prange(ranking.lengths.size):
-        shares = np.empty(subsets.k + 1)
+    for_rows(_subset_events, len(match), ranking, votes, subsets, match, mismatch)
+    return match, mismatch
+
+
+@njit(cache=True, nogil=True)
+def _subset_events(start_row, stop_row, ranking, votes, subsets, match, mismatch):
+    shares = np.empty(subsets.k + 1)
+    for q in range(start_row, stop_row):
         records, tied = ranking.records[q], ranking.tied[q]
         label, length = votes.query_labels[q], ranking.lengths[q]
         before = start = 0
@@ -216,7 +225,6 @@ def subset_events(ranking, votes, subsets):
         if size > 0 and _reachable(length, subsets):
             group = _Group(length, before, size, votes.n_matches[q] - before)
             _add_events(group, subsets, shares, match[q], mismatch[q])
-    return match, mismatch
 
 
 class _Scratch(NamedTuple):
@@ -230,12 +238,20 @@ def _scratch(k):
 
 
 @njit(cache=True)
+def _weigh(events, weights):
+    total = 0.0
+    for s in range(events.size):
+        total += events[s] * weights[s]
+    return total
+
+
+@njit(cache=True)
 def _weighted(group, subsets, weights, scratch):
     """Weigh the events of one tie group: those that mismatch, those that match."""
     shares, events = scratch
     events[:] = 0.0
     _add_events(group, subsets, shares, events[1], events[0])
-    return np.sum(events[0] * weights[0]), np.sum(events[1] * weights[1])
+    return _weigh(events[0], weights[0]), _weigh(events[1], weights[1])
 
 
 @njit(cache=True)
@@ -276,7 +292,6 @@ def _add_changes(group, now, subsets, weights, scratch, later):
             later[own] += _weighted(moved, subsets, weights, scratch)[0] - now
 
 
-@njit(cache=True, parallel=True)
 def self_level_influence(ranking, votes, unfilled, subsets, weights):
     """Compute the change of each query's own value when a ranked record is removed.
 
@@ -297,11 +312,18 @@ def self_level_influence(ranking, votes, unfilled, subsets, weights):
         For the records at these positions of the ranking.
     """
     changes = np.zeros(ranking.records.shape)
-    both = np.zeros((2, subsets.k))
-    both[0] = weights
-    for row in prange(ranking.lengths.size):
-        q = np.int64(row)  # see `_tie_groups`
-        scratch = _scratch(subsets.k)
+    both = np.stack([weights, np.zeros(subsets.k)])
+    args = ranking, votes, unfilled, subsets, both
+    for_rows(_self_level_influence, len(changes), *args, changes)
+    return changes
+
+
+@njit(cache=True, nogil=True)
+def _self_level_influence(
+    start_row, stop_row, ranking, votes, unfilled, subsets, both, changes
+):
+    scratch = _scratch(subsets.k)
+    for q in range(start_row, stop_row):
         later = np.zeros(2)  # by whether the record removed in front matches
         group = _last_group(ranking, votes, q)
         if group.size > 0 and _reachable(group.start, subsets):
@@ -321,7 +343,6 @@ def self_level_influence(ranking, votes, unfilled, subsets, weights):
                 label = votes.labels[ranking.records[q, i]]
                 matched = int(label == votes.query_labels[q])
                 changes[q, i] = change[matched] + unfilled[q, matched]
-    return changes
 
 
 @njit(cache=True)
@@ -336,7 +357,6 @@ def _add_displaced(group, subsets, weights, scratch, later):
         later[0] += _weighted(seen, subsets, weights, scratch)[1]
 
 
-@njit(cache=True, parallel=True)
 def record_level_values(ranking, votes, unfilled, subsets, weights):
     """Compute the value of each ranked record for each query, by levels of the loss.
 
@@ -356,10 +376,18 @@ def record_level_values(ranking, votes, unfilled, subsets, weights):
         For the records at these positions of the ranking.
     """
     values = np.zeros(ranking.records.shape)
-    for row in prange(ranking.lengths.size):
-        q = np.int64(row)  # see `_tie_groups`
-        scratch = _scratch(subsets.k)
-        shares, events = scratch
+    args = ranking, votes, unfilled, subsets, weights
+    for_rows(_record_level_values, len(values), *args, values)
+    return values
+
+
+@njit(cache=True, nogil=True)
+def _record_level_values(
+    start_row, stop_row, ranking, votes, unfilled, subsets, weights, values
+):
+    scratch = _scratch(subsets.k)
+    shares, events = scratch
+    for q in range(start_row, stop_row):
         later = np.zeros(2)  # what a mismatch, a match in front displaces
         group = _last_group(ranking, votes, q)
         if group.size > 0 and _reachable(group.start, subsets):
@@ -372,9 +400,8 @@ def record_level_values(ranking, votes, unfilled, subsets, weights):
                 if _holds(matched, group.matches, group.size):
                     events[0] = 0.0
                     _add_events_behind(group, matched, subsets, shares, events[0])
-                    own[matched] += np.sum(events[0] * weights[1 - matched])
+                    own[matched] += _weigh(events[0], weights[1 - matched])
             for i in range(group.start, group.start + group.size):
                 label = votes.labels[ranking.records[q, i]]
                 values[q, i] = own[int(label == votes.query_labels[q])]
             _add_displaced(group, subsets, weights, scratch, later)
-    return values

@@ -1,15 +1,9 @@
-"""Common ground of the kernels: rankings, the votes in them, and their tie groups.
-
-Numba types the index of a parallel loop as uint64, but as int64 before it has made the
-loop parallel. A kernel that passes the index to a function casts it, so that the
-function is compiled once.
-"""
+"""Common ground of the kernels: rankings, the votes in them, and their tie groups."""
 
 from typing import NamedTuple
 
 import numpy as np
-
-from skpriv.utils._threads import njit
+from numba import njit
 
 
 class Ranking(NamedTuple):

@@ -1,53 +1,47 @@
-"""Parallel numba kernels that leave the threads of everything else alone."""
+"""Run compiled kernels on several threads, and leave everything else's threads alone."""
 
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, wraps
+from functools import cache
 
 import numba
-from numba import prange
 
-__all__ = ["njit", "prange", "start_numba_threads"]
+from skpriv.utils._sklearn import effective_n_threads
+
+# Parts of the rows for each thread: rows differ in how long they take.
+_PARTS_PER_THREAD = 4
 
 
-def njit(**options):
-    """Compile a kernel as `numba.njit` does, without changing the caller's threads.
+def for_rows(kernel, n_rows, *args):
+    """Call a kernel for all rows, on as many threads as scikit-learn would use.
 
-    Use this instead of `numba.njit`. A kernel that is not parallel is exactly what
-    numba makes of it. A parallel kernel starts numba's threads by
-    `start_numba_threads` when it is first called; it can be called from Python only,
-    not from another kernel.
+    Python's threads take the place of those that ``numba.njit(parallel=True)`` starts:
+    a kernel then compiles in a fraction of the time, no number of threads changes for
+    any other library, and the process can still be forked.
 
     Parameters
     ----------
-    **options
-        The options of `numba.njit`.
-
-    Returns
-    -------
-    decorator : callable
-        Turns a function into a kernel.
+    kernel : callable
+        ``kernel(start, stop, *args)`` computes the rows from `start` to `stop` and
+        writes them to arrays among `args`. It must be compiled with ``nogil=True``, and
+        what it writes for a row must not depend on the other rows.
+    n_rows : int
+    *args
     """
-    compiled = numba.njit(**options)
-    return _starting_threads(compiled) if options.get("parallel") else compiled
-
-
-def _starting_threads(compiled):
-    def decorate(function):
-        kernel = compiled(function)
-
-        @wraps(function)
-        def launch(*args):
-            start_numba_threads()
-            return kernel(*args)
-
-        return launch
-
-    return decorate
+    n_threads = min(effective_n_threads(), n_rows)
+    if n_threads <= 1:
+        kernel(0, n_rows, *args)
+        return
+    n_parts = min(n_threads * _PARTS_PER_THREAD, n_rows)
+    bounds = [part * n_rows // n_parts for part in range(n_parts + 1)]
+    with ThreadPoolExecutor(n_threads) as pool:
+        # The first call compiles the kernel, and numba compiles one at a time.
+        for _ in pool.map(lambda a, b: kernel(a, b, *args), bounds[:-1], bounds[1:]):
+            pass
 
 
 @cache
 def start_numba_threads():
-    """Start numba's threads, unless they run already.
+    """Start numba's threads, which pynndescent uses, unless they run already.
 
     Where numba's threads are OpenMP's, numba sets OpenMP to all cores as it starts
     them, by default in the thread that loads the first parallel kernel. PyTorch often

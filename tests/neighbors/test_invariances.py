@@ -1,12 +1,12 @@
 """Invariances of the values, and changes of the data with a known effect."""
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skpriv import KNNLeaveOneOutScorer, KNNShapleyScorer, WaKAScorer
+from skpriv.utils import _threads
 
 CLOSE = {"rtol": 0, "atol": 1e-13}
 SCORERS = [
@@ -149,23 +149,13 @@ def test_inputs_are_left_as_they_are(scorer):
     np.testing.assert_array_equal(y, before[1])
 
 
-@pytest.fixture
-def all_threads():
-    before = numba.get_num_threads()
-    yield numba.config.NUMBA_NUM_THREADS
-    numba.set_num_threads(before)
-
-
-@pytest.mark.skipif(
-    numba.config.NUMBA_NUM_THREADS == 1, reason="several cores are needed"
-)
 @scorers
-def test_number_of_threads_does_not_change_a_bit(scorer, all_threads):
+def test_number_of_threads_does_not_change_a_bit(scorer, monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(700, 3)), rng.integers(0, 2, 700)
     results = []
-    for threads in (1, all_threads):
-        numba.set_num_threads(threads)
+    for n_threads in (1, 3):
+        monkeypatch.setattr(_threads, "effective_n_threads", lambda n=n_threads: n)
         results.append(everything(scorer, X, y, X[:99] + 0.01, y[:99]))
     for one, several in zip(*results, strict=True):
         np.testing.assert_array_equal(one, several)

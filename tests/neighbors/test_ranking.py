@@ -13,6 +13,9 @@ from skpriv.neighbors._exact import EuclideanSearch, MetricSearch
 from skpriv.neighbors._graph import DistanceSearch, GraphSearch
 from skpriv.neighbors._search import make_search
 
+# pynndescent compiles its kernels in every process, which takes a minute.
+one_compilation = pytest.mark.xdist_group("pynndescent")
+
 
 def tie_groups(distances, exclude, n_ranks, rtol=2e-12):
     """Sets of tied records, nearest first, up to the group that holds n_ranks."""
@@ -156,6 +159,7 @@ def test_graph_with_repeated_and_missing_neighbours():
     assert groups == [[{4}, {3}], []]
 
 
+@one_compilation
 def test_approximate_index_that_misses_and_repeats_neighbours(monkeypatch):
     rng = np.random.default_rng(6)
     X = rng.normal(size=(600, 4))
@@ -174,6 +178,7 @@ def test_approximate_index_that_misses_and_repeats_neighbours(monkeypatch):
     assert groups == [[{nearer[0]}, {nearer[1]}], [{8}]]
 
 
+@one_compilation
 def test_approximate_search_finds_nearly_all_and_does_not_depend_on_jobs():
     rng = np.random.default_rng(7)
     X = rng.normal(size=(2000, 5))

@@ -27,6 +27,8 @@ from skpriv.neighbors import _ranking
 CLOSE = {"rtol": 0, "atol": 1e-12}
 SCORERS = [WaKAScorer, KNNShapleyScorer, KNNLeaveOneOutScorer]
 all_scorers = pytest.mark.parametrize("Scorer", SCORERS)
+# pynndescent compiles its kernels in every process, which takes a minute.
+one_compilation = pytest.mark.xdist_group("pynndescent")
 
 
 @pytest.fixture(scope="module")
@@ -50,8 +52,7 @@ def test_neighborhood_is_as_small_as_the_tolerance_allows():
     assert WaKAScorer(5, tol=0).fit(X, y).neighborhood_ == 300
 
 
-@pytest.mark.parametrize("q", [0.2, 0.5, 0.8])
-@pytest.mark.parametrize("k", [1, 10, 200])
+@pytest.mark.parametrize(("k", "q"), [(1, 0.2), (10, 0.8), (200, 0.2), (200, 0.5)])
 def test_large_sets_neither_overflow_nor_lose_probability(k, q):
     rng = np.random.default_rng(0)
     n = 50_000
@@ -148,6 +149,7 @@ def test_truncated_shapley_is_within_its_bound(data, neighborhood):
 # Search
 
 
+@one_compilation
 def test_exact_and_approximate_search_agree(data):
     X, y = data
     exact = WaKAScorer(1, search="exact", tol=1e-6).fit(X, y)
@@ -507,6 +509,7 @@ def test_undefined_distances_are_an_error():
         _ = WaKAScorer(metric="correlation").fit(X, np.arange(40) % 2).scores_
 
 
+@one_compilation
 def test_rows_of_an_approximate_index_are_scored_as_its_records(data):
     X, y = data
     scorer = WaKAScorer(1, search="approximate", tol=1e-6, random_state=0).fit(X, y)

@@ -1,4 +1,4 @@
-"""Parallel kernels leave the threads of PyTorch, OpenMP and BLAS as they were."""
+"""Kernels leave the threads of PyTorch, OpenMP, BLAS and numba as they were."""
 
 import os
 import subprocess
@@ -63,8 +63,11 @@ for fit in (waka, shapley_of_regression, lira_of_k_nearest_neighbours,
             fit()
             after = threads()
             assert {name: after[name] for name in before} == before
-            assert numba.threading_layer() == "omp"
-            assert numba.get_num_threads() == 3
+            try:
+                started = numba.threading_layer() == "omp"
+            except ValueError:
+                started = False
+            assert started == (fit is approximate_search)
             print(fit.__name__, flush=True)
         except BaseException:
             traceback.print_exc()

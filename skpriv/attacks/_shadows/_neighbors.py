@@ -4,13 +4,14 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numba import njit
 from scipy.stats import binom
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
 from skpriv.attacks._shadows._signals import signals_from_probabilities, votes
 from skpriv.attacks._shadows._training import FinishedShadow, Shadows
-from skpriv.utils._threads import njit, prange
+from skpriv.utils._threads import for_rows
 
 _MISSED = 1e-9
 _MOST_PATTERNS = 100_000
@@ -31,7 +32,6 @@ class Neighbors(NamedTuple):
     codes: np.ndarray
 
 
-@njit(cache=True, parallel=True)
 def nearest_member_votes(neighbors, members, n_neighbors, counts):
     """Count the votes of the k nearest neighbours that are in a subset.
 
@@ -50,10 +50,18 @@ def nearest_member_votes(neighbors, members, n_neighbors, counts):
     n_votes : ndarray of shape (n_rows,)
         Less than `n_neighbors` where the list contains too few members.
     """
-    counts[:] = 0
-    n_rows = neighbors.records.shape[0]
-    n_votes = np.zeros(n_rows, dtype=np.intp)
-    for row in prange(n_rows):
+    n_votes = np.empty(len(counts), dtype=np.intp)
+    args = neighbors, members, n_neighbors, counts, n_votes
+    for_rows(_nearest_member_votes, len(counts), *args)
+    return n_votes
+
+
+@njit(cache=True, nogil=True)
+def _nearest_member_votes(
+    start_row, stop_row, neighbors, members, n_neighbors, counts, n_votes
+):
+    counts[start_row:stop_row] = 0
+    for row in range(start_row, stop_row):
         found = 0
         for record in neighbors.records[row]:
             # Added instead of tested: membership is random, so the processor could
@@ -64,7 +72,6 @@ def nearest_member_votes(neighbors, members, n_neighbors, counts):
             if found == n_neighbors:
                 break
         n_votes[row] = found
-    return n_votes
 
 
 def can_count(estimator, queries):
