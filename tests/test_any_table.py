@@ -49,7 +49,7 @@ ATTACK = ["--attack", "--shadows", "6"]
 @given(table=tables())
 @settings(
     deadline=None,
-    max_examples=30,
+    max_examples=15,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_any_table_is_audited_or_refused_in_one_line(table, options, tmp_path, capsys):

@@ -1,6 +1,7 @@
 """Imports point one way, and importing skpriv stays light."""
 
 import ast
+import functools
 import subprocess
 import sys
 from pathlib import Path
@@ -55,11 +56,14 @@ KERNEL_PACKAGES = {
 }
 
 
+@functools.cache
 def modules():
+    trees = []
     for path in sorted(ROOT.rglob("*.py")):
         parts = path.relative_to(ROOT).with_suffix("").parts
         name = ".".join(p for p in parts if p != "__init__")
-        yield name, ast.parse(path.read_text(encoding="utf-8"))
+        trees.append((name, ast.parse(path.read_text(encoding="utf-8"))))
+    return trees
 
 
 def imports(tree):

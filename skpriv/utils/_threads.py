@@ -1,4 +1,4 @@
-"""Run compiled kernels on several threads, and leave everything else's threads alone."""
+"""Kernels on several threads, which leave the threads of everything else alone."""
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache

@@ -465,8 +465,14 @@ def test_a_full_disk_leaves_no_part_of_a_shadow(tmp_path, monkeypatch):
     _attack(tmp_path).fit(X, Y)
 
 
-def test_killed_run_resumes_where_it_was(tmp_path):
-    _, expected = resuming.finish(resuming.start(tmp_path / "whole", tmp_path / "log"))
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory):
+    """Signals of a run that nothing interrupts."""
+    root = tmp_path_factory.mktemp("whole")
+    return resuming.finish(resuming.start(root / "cache", root / "log"))[1]
+
+
+def test_killed_run_resumes_where_it_was(tmp_path, expected):
     n_reported, n_trained = resuming.kill_and_resume(
         tmp_path, expected, delay=0.1, n_awaited=3
     )
@@ -474,8 +480,7 @@ def test_killed_run_resumes_where_it_was(tmp_path):
     assert n_trained > 0
 
 
-def test_two_runs_may_share_a_folder(tmp_path):
-    _, expected = resuming.finish(resuming.start(tmp_path / "whole", tmp_path / "log"))
+def test_two_runs_may_share_a_folder(tmp_path, expected):
     runs = [resuming.start(tmp_path / "shared", tmp_path / f"log-{i}") for i in (0, 1)]
     for run in runs:
         assert resuming.finish(run)[1] == expected

@@ -240,8 +240,10 @@ def dense_attack_power(net, X, y, names, damping):
     return norm.cdf(gap / variance.sqrt() / 2)
 
 
-@pytest.mark.parametrize("name", ["linear", "convolutions", "tied"])
-def test_attack_power_is_the_gap_over_the_noise(name):
+@pytest.mark.parametrize(
+    ("name", "n_sketches"), [("linear", 8192), ("convolutions", 2048), ("tied", 8192)]
+)
+def test_attack_power_is_the_gap_over_the_noise(name, n_sketches):
     net, X, y = problem(name, 20)
     scorer = GLSScorer(
         FrozenEstimator(net),
@@ -257,10 +259,11 @@ def test_attack_power_is_the_gap_over_the_noise(name):
     assert_allclose(
         scorer.set_params(solver="cg").fit(X, y).scores_, expected, rtol=1e-6
     )
-    sketch = scorer.set_params(solver="sketch", n_sketches=8192, random_state=0)
+    sketch = scorer.set_params(solver="sketch", n_sketches=n_sketches, random_state=0)
     # The record's own share is taken out of a variance that is a sketch, too.
-    assert_allclose(sketch.fit(X, y).scores_, expected, atol=0.05)
-    assert np.median(np.abs(sketch.scores_ - expected)) < 0.01
+    error = np.abs(sketch.fit(X, y).scores_ - expected) * np.sqrt(n_sketches)
+    assert error.max() < 4.5
+    assert np.median(error) < 0.9
 
 
 @pytest.mark.parametrize("name", ["convolutions", "embeddings", "tied"])
@@ -450,7 +453,7 @@ def test_without_damping_least_squares_have_their_rank():
 
 @pytest.mark.parametrize("solver", ["direct", "cg", "sketch"])
 def test_results_do_not_depend_on_batches(solver):
-    net, X, y = problem("embeddings", 20)
+    net, X, y = problem("embeddings", 8)
     settings = {"layers": "all", "damping": 0.1, "solver": solver, "random_state": 3}
     for variant in VARIANTS:
         scores = [
@@ -459,7 +462,7 @@ def test_results_do_not_depend_on_batches(solver):
             )
             .fit(X, y)
             .scores_
-            for size in ("auto", 1, 7)
+            for size in ("auto", 1, 3)
         ]
         assert_allclose(scores[1], scores[0], rtol=1e-5)
         assert_allclose(scores[2], scores[0], rtol=1e-5)
