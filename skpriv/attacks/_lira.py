@@ -20,6 +20,7 @@ from skpriv.attacks._shadows._likelihood import (
     variance_priors,
 )
 from skpriv.attacks._shadows._pairs import in_order_of_shadows, pair_shadows
+from skpriv.attacks._shadows._separation import separations, success_of_separation
 from skpriv.attacks._shadows._signals import CLASS_SIGNALS
 from skpriv.attacks._shadows._tasks import Regression, resolution
 from skpriv.utils._batches import row_batches
@@ -145,6 +146,18 @@ class LiRAAttack(ShadowAttack):
         exposed. Offline, it is that of the test whose false positive rate is one half.
     attack_success_interval_ : ndarray of shape (n_samples, 2)
         95 % confidence interval of the success rate.
+    estimated_success_ : ndarray of shape (n_samples,)
+        Success on each record as the means and variances of its signals imply, which
+        is less noisy than ``attack_success_``: with d the difference of the mean
+        signals with and without the record, in units of their standard deviation, it
+        is Φ(d / 2). Below 0.5 where signals are lower with the record. It assumes
+        normal signals of the same variance on both sides, whatever `mode` is. 0.5 if
+        all signals of a record are equal; NaN if they differ between the sides, but
+        not within them, and if all records together have only two signals, as those
+        of models that only predict labels. Computed on first access.
+    estimated_success_interval_ : ndarray of shape (n_samples, 2)
+        95 % confidence interval of ``estimated_success_``, exact for such signals. NaN
+        where signals do not vary within the sides.
     signals_ : ndarray of shape (n_shadows, n_samples)
         Signal of each record at each shadow: float32 or, for a regressor, float64.
     membership_ : ndarray of shape (n_shadows, n_samples), dtype bool
@@ -340,6 +353,7 @@ class LiRAAttack(ShadowAttack):
             variance=self.variance,
         )
         self.zero_variance_ = _zero_variance(self._reference())
+        self.__dict__.pop("_estimated", None)
 
     def _test(self):
         return _likelihood_test(self.mode, self.variance, self._labels)
@@ -410,6 +424,26 @@ class LiRAAttack(ShadowAttack):
         return leave_pair_out(
             self._reference(), self._test(), _batches(self.signals_.shape[1])
         )
+
+    @property
+    def estimated_success_(self):
+        """Attack success of each record from means and variances, (n_samples,)."""
+        return self._estimate_success()[0]
+
+    @property
+    def estimated_success_interval_(self):
+        """95 % interval of ``estimated_success_``, of shape (n_samples, 2)."""
+        return self._estimate_success()[1]
+
+    def _estimate_success(self):
+        check_is_fitted(self)
+        if "_estimated" not in self.__dict__:
+            batches = _batches(self.signals_.shape[1])
+            smallest = self._test().smallest_variance
+            self._estimated = success_of_separation(
+                separations(self._reference(), batches, smallest)
+            )
+        return self._estimated
 
     @property
     def attack_success_halves_(self):
