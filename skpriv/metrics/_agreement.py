@@ -66,7 +66,7 @@ def score_agreement(
     >>> score_agreement([1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 2.0, 4.0]).spearman
     0.8
     """
-    score = _check_scores(score, "score")
+    score = check_scores(score, "score")
     reference = check_reference(reference, score.size)
     fractions = np.atleast_1d(np.asarray(fractions, dtype=np.float64))
     if not ((fractions > 0) & (fractions <= 1)).all():
@@ -116,7 +116,7 @@ def check_reference(reference, n_samples):
             f"reference must have shape ({n_samples},), one number per score; it has "
             f"shape {np.shape(reference)}."
         )
-    return _check_scores(reference, "reference")
+    return check_scores(reference, "reference")
 
 
 def _spearman_interval(spearman, n_samples, confidence_level):
@@ -158,6 +158,18 @@ def _attainable(halves, n_samples):
     return attainable_correlation(halves)
 
 
-def _check_scores(values, name):
+def check_scores(values, name):
+    """Check that values are finite numbers, one per record.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_samples,)
+    name : str
+        For messages.
+
+    Returns
+    -------
+    values : ndarray of shape (n_samples,), dtype float64
+    """
     values = check_array(values, ensure_2d=False, dtype=np.float64, input_name=name)
     return column_or_1d(values)
