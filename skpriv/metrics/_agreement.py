@@ -148,13 +148,13 @@ def _attainable(halves, n_samples):
             f"halves must have shape (2, {n_samples}), two measurements of the "
             f"reference; it has shape {halves.shape}."
         )
+    if not rank_correlation(*halves) > 0:
+        return np.nan
     if halves.min() < 0 or halves.max() > 1:
         raise ValueError(
             "halves must be success rates between 0 and 1; they range from "
             f"{halves.min():.3g} to {halves.max():.3g}."
         )
-    if not rank_correlation(*halves) > 0:
-        return np.nan
     return attainable_correlation(halves)
 
 
