@@ -58,7 +58,9 @@ def score_agreement(
     rates, given that the measured ones are shares of hits: a smooth density and a part
     of the records that are not exposed at all. The latter are tied, so that a perfect
     score may attain less than the noise alone allows. In simulations of 30,000 records
-    it is right to about 0.01; of 2,000 records, to about 0.05.
+    it is right to about 0.01; of 2,000 records, to about 0.05. Hits of LiRA vary more
+    than shares of independent trials where records are hardly exposed, since those of a
+    half come from the same reference, so that with hundreds of shadows it is too low.
 
     Examples
     --------

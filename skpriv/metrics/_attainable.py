@@ -19,8 +19,6 @@ _N_STEPS = 400
 _DEGREE = 6
 _SHRINKAGE = 1.0
 _MOST_TRIALS = 5000
-# By this much the logarithm of the likelihood must be larger to accept more parameters.
-_WORTH_IT = 3.0
 
 
 class Counts(NamedTuple):
@@ -37,21 +35,6 @@ class Counts(NamedTuple):
     n_trials: int
     hits: np.ndarray
     n_records: np.ndarray
-
-
-class Mixture(NamedTuple):
-    """A distribution of true success rates.
-
-    Attributes
-    ----------
-    rates, weights : ndarray of shape (n_rates,)
-    misfit : float
-        Minus the logarithm of the likelihood, with a penalty.
-    """
-
-    rates: np.ndarray
-    weights: np.ndarray
-    misfit: float
 
 
 def attainable_correlation(halves):
@@ -71,15 +54,32 @@ def attainable_correlation(halves):
         return 1.0
     # A success below 1/2 is that of an attack which is worse than guessing: the data
     # must show that there is one.
-    above, everywhere = (
-        _fit_mixture(counts, np.sin(np.linspace(start, np.pi / 2, steps + 1)) ** 2)
-        for start, steps in ((np.pi / 4, _N_STEPS), (0.0, 2 * _N_STEPS))
-    )
-    better = everywhere.misfit + _WORTH_IT < above.misfit
-    mixture = everywhere if better else above
+    start, n_steps = np.pi / 4, _N_STEPS
+    if is_below_half(*halves) or is_below_half(*halves[::-1]):
+        start, n_steps = 0.0, 2 * _N_STEPS
+    rates = np.sin(np.linspace(start, np.pi / 2, n_steps + 1)) ** 2
+    weights = _fit_mixture(counts, rates)
     n_hits = np.arange(counts.n_trials + 1)
-    measured = binom.pmf(n_hits, counts.n_trials, mixture.rates[:, np.newaxis])
-    return joint_rank_correlation(mixture.weights[:, np.newaxis] * measured)
+    measured = binom.pmf(n_hits, counts.n_trials, rates[:, np.newaxis])
+    return joint_rank_correlation(weights[:, np.newaxis] * measured)
+
+
+def is_below_half(first, second):
+    """Tell whether records of low success in one measure are below 1/2 in the other.
+
+    Parameters
+    ----------
+    first, second : ndarray of shape (n_records,)
+
+    Returns
+    -------
+    below : bool
+        Whether the mean is below 1/2 by three standard errors.
+    """
+    found = second[first < 0.5 - first.std()]
+    if found.size < 2:
+        return False
+    return found.mean() + 3 * found.std(ddof=1) / np.sqrt(found.size) < 0.5
 
 
 def count_hits(halves):
@@ -109,7 +109,7 @@ def count_hits(halves):
 
 
 def _fit_mixture(counts, rates):
-    """Fit both a smooth density and one with an atom; return the more likely."""
+    """Return weights of rates: a smooth density, with an atom if that fits better."""
     likelihood = _likelihood(counts, rates)
     half = np.argmin(np.abs(rates - 0.5))
     flat = np.full(rates.size, 1 / rates.size)
@@ -123,8 +123,7 @@ def _fit_mixture(counts, rates):
     from_half = (rates - 0.5) ** 2
     pilot *= from_half / (from_half + 0.25 / counts.n_trials)
     fits.append(_tilt(pilot, 1 - pilot.sum(), half, likelihood, counts.n_records))
-    weights, misfit = min(fits, key=lambda fit: fit[1])
-    return Mixture(rates, weights, misfit)
+    return min(fits, key=lambda fit: fit[1])[0]
 
 
 def _likelihood(counts, rates):
