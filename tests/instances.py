@@ -70,7 +70,9 @@ INSTANCES = [
         store_models=True,
         n_jobs=1,
     ),
+    LiRAAttack(Ridge(), n_shadows=6, mode="offline", store_models=True),
     LossAttack(),
+    LossAttack(Ridge()),
     LossAttack(RandomForestClassifier(2, max_depth=2), smoothing=1.0),
     RMIAAttack(),
     RMIAAttack(
@@ -100,6 +102,8 @@ INSTANCES = [
     GLSScorer(RidgeClassifier(class_weight="balanced")),
     GLSScorer(ElasticNet(alpha=0.01)),
     GLSScorer(HuberRegressor()),
+    GLSScorer(HuberRegressor(), variant="attack_power"),
+    GLSScorer(Ridge(), variant="attack_power", cv=2),
     GLSScorer(PoissonRegressor()),
     GLSScorer(TweedieRegressor(power=0)),
     GLSScorer(SGDClassifier(loss="log_loss", random_state=0)),
