@@ -21,6 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from skorch import NeuralNetClassifier, NeuralNetRegressor
 
+import skpriv
 from skpriv import (
     GLSScorer,
     KNNLeaveOneOutScorer,
@@ -129,4 +130,12 @@ INSTANCES = [
     GLSScorer(
         MLPRegressor(hidden_layer_sizes=3, max_iter=3), layers="all", random_state=0
     ),
+]
+
+# An estimator that is not listed is tested with its default parameters.
+_LISTED = {type(instance).__name__ for instance in INSTANCES}
+INSTANCES += [
+    getattr(skpriv, name)()
+    for name in skpriv.__all__
+    if not name.startswith("_") and name not in _LISTED
 ]
