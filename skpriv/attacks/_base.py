@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skpriv._rows import RowEncoder, as_rows
 from skpriv.base import AttackMixin
-from skpriv.utils._labels import Labels
+from skpriv.utils._labels import Labels, check_no_label_is_missing
 from skpriv.utils._training import fit_clone
 
 
@@ -123,6 +123,7 @@ class ClassifierAttack(AttackMixin):
         if self._adds_noise():
             numbers = check_array(X, input_name="X", estimator=self)
             X = X if hasattr(X, "columns") else numbers
+        check_no_label_is_missing(y)
         y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         check_classification_targets(y)

@@ -18,7 +18,6 @@ from skpriv.utils._threads import njit, prange
 _DIGIT = np.uint32(12)
 _BUCKETS = np.uint32(1 << 12)
 _LOW_DIGIT = np.uint32(_BUCKETS - 1)
-_EPS = 2.0**-52
 _HALF = np.uint64(32)
 _LOW_HALF = np.uint64(0xFFFFFFFF)
 _BLOCKS = 64  # shares of the queries, each with its own scratch space
@@ -26,12 +25,16 @@ _SHORT_RUN = 24
 
 
 class Points(NamedTuple):
-    """Rows, either dense or in the three arrays of a CSR matrix."""
+    """Rows, either dense or in the three arrays of a CSR matrix.
+
+    `eps` has shape (n_features,): the machine epsilon to which each feature is rounded.
+    """
 
     dense: np.ndarray
     data: np.ndarray
     indices: np.ndarray
     indptr: np.ndarray
+    eps: np.ndarray
 
 
 class Tolerance(NamedTuple):
@@ -90,13 +93,13 @@ class Candidates(NamedTuple):
 
 
 @njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
-def _dense_squared_distance(a, b):
+def _dense_squared_distance(a, b, a_eps, b_eps):
     total = error = 0.0
     for f in range(a.size):
         difference = a[f] - b[f]
         total += difference * difference
-        error += abs(difference) * (abs(a[f]) + abs(b[f]))
-    return total, _EPS * error
+        error += abs(difference) * (a_eps[f] * abs(a[f]) + b_eps[f] * abs(b[f]))
+    return total, error
 
 
 @njit(cache=True)
@@ -106,17 +109,20 @@ def _sparse_squared_distance(A, i, B, j):
     s, s_end = B.indptr[j], B.indptr[j + 1]
     while p < p_end or s < s_end:
         a = b = 0.0
+        f = 0
         first_of_a = s == s_end or (p < p_end and A.indices[p] <= B.indices[s])
         first_of_b = p == p_end or (s < s_end and B.indices[s] <= A.indices[p])
         if first_of_a:
             a = A.data[p]
+            f = A.indices[p]
             p += 1
         if first_of_b:
             b = B.data[s]
+            f = B.indices[s]
             s += 1
         total += (a - b) ** 2
-        error += abs(a - b) * (abs(a) + abs(b))
-    return total, _EPS * error
+        error += abs(a - b) * (A.eps[f] * abs(a) + B.eps[f] * abs(b))
+    return total, error
 
 
 @njit(cache=True)
@@ -128,7 +134,7 @@ def _squared_distance(A, i, B, j):
     """
     if A.indptr.size:
         return _sparse_squared_distance(A, i, B, j)
-    return _dense_squared_distance(A.dense[i], B.dense[j])
+    return _dense_squared_distance(A.dense[i], B.dense[j], A.eps, B.eps)
 
 
 @njit(cache=True)
@@ -397,6 +403,122 @@ def candidate_distances(queries, records, candidates):
                     queries, np.int64(q), records, candidates[q, c]
                 )
     return distances, errors
+
+
+@njit(cache=True)
+def _minkowski_error(a, b, a_eps, b_eps, distance, p, weights):
+    """Bound how much the rounding of features changes one Minkowski distance."""
+    total = largest = 0.0
+    for f in range(a.size):
+        gap = abs(a[f] - b[f])
+        if not gap > 0:  # equal, or missing
+            continue
+        error = (a_eps[f] * abs(a[f]) + b_eps[f] * abs(b[f])) / 2
+        if p == np.inf:
+            if gap + error >= distance:
+                largest = max(largest, error)
+        else:
+            total += weights[f] * (gap / distance) ** (p - 1) * error
+    return largest if p == np.inf else total
+
+
+@njit(cache=True, parallel=True)
+def minkowski_errors(queries, points, candidates, distances, p, weights):
+    """Bound how much the rounding of features changes Minkowski distances.
+
+    Parameters
+    ----------
+    queries, points : Points
+        Dense.
+    candidates : ndarray of shape (n_queries, n_candidates)
+    distances : ndarray of shape (n_queries, n_candidates)
+    p : float
+    weights : ndarray of shape (n_features,)
+
+    Returns
+    -------
+    errors : ndarray of shape (n_queries, n_candidates)
+    """
+    errors = np.zeros(candidates.shape)
+    for q in prange(candidates.shape[0]):
+        for c in range(candidates.shape[1]):
+            errors[q, c] = _minkowski_error(
+                queries.dense[q],
+                points.dense[candidates[q, c]],
+                queries.eps,
+                points.eps,
+                distances[q, c],
+                p,
+                weights,
+            )
+    return errors
+
+
+@njit(cache=True)
+def _copies_of(place, excluded, starts):
+    return starts[place + 1] - starts[place] - (place == excluded)
+
+
+@njit(cache=True, parallel=True)
+def expanded_lengths(ranking, rows, excluded, starts, n_ranks):
+    """Count the records in rankings of distinct rows; see `expand`.
+
+    Returns
+    -------
+    lengths : ndarray of shape (n_queries,), dtype int64
+    """
+    lengths = np.zeros(rows.size, dtype=np.int64)
+    for q in prange(rows.size):
+        places, tied = ranking.records[rows[q]], ranking.tied[rows[q]]
+        kept = 0
+        for i in range(ranking.lengths[rows[q]]):
+            if not tied[i] and kept >= n_ranks:
+                break
+            kept += _copies_of(places[i], excluded[q], starts)
+        lengths[q] = kept
+    return lengths
+
+
+@njit(cache=True, parallel=True)
+def expand(ranking, rows, excluded, copies, exclude, lengths):
+    """Put the copies of each distinct row in its place.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        Of distinct rows.
+    rows : ndarray of shape (n_queries,)
+        Which row of the ranking is each query's.
+    excluded : ndarray of shape (n_queries,)
+        The distinct row of `exclude`, or -1.
+    copies : tuple of ndarray
+        Where the copies of each distinct row begin, and the records in that order.
+    exclude : ndarray of shape (n_queries,)
+        A record to leave out of each query's ranking, or -1.
+    lengths : ndarray of shape (n_queries,)
+        From `expanded_lengths`.
+
+    Returns
+    -------
+    ranking : Ranking
+    """
+    starts, members = copies
+    records = np.empty((rows.size, lengths.max()), dtype=np.int32)
+    tied = np.zeros(records.shape, dtype=np.bool_)
+    for q in prange(rows.size):
+        kept = i = 0
+        join = False
+        while kept < lengths[q]:
+            place = ranking.records[rows[q], i]
+            join = join and ranking.tied[rows[q], i]
+            for c in range(starts[place], starts[place + 1]):
+                if members[c] != exclude[q]:
+                    records[q, kept] = members[c]
+                    tied[q, kept] = join
+                    kept += 1
+                    join = True
+            i += 1
+    return Ranking(records, tied, lengths)
 
 
 @njit(cache=True, parallel=True)

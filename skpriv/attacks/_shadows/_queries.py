@@ -11,6 +11,7 @@ from skpriv.attacks._shadows._signals import (
     response_method,
     within_float32,
 )
+from skpriv.utils._text import count
 from skpriv.utils._training import seeded_torch
 
 _SHIFTS = 2
@@ -151,7 +152,8 @@ def _checked_queries(queries, X):
             )
         if matrix.shape[0] != X.shape[0]:
             raise ValueError(
-                f"augmentations returned a matrix of {matrix.shape[0]} rows; it must "
+                "augmentations returned a matrix of "
+                f"{count(matrix.shape[0], 'row')}; it must "
                 f"have one row for each of the {X.shape[0]} records."
             )
         yield matrix
