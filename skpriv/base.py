@@ -64,12 +64,16 @@ class RecordScorerMixin:
         records = self._records.find(keys)
         unknown = np.flatnonzero(records < 0)
         if unknown.size:
+            some = (
+                "is not a training record"
+                if unknown.size == 1
+                else "are not training records"
+            )
             raise ValueError(
-                f"y must be given: {unknown.size} of "
-                f"{count(records.size, 'row')} of X "
-                f"{'is' if unknown.size == 1 else 'are'} "
-                f"not among the training records (the first is row {unknown[0]}), so "
-                "no label is known; pass the labels of all rows as y."
+                f"y must be given: {unknown.size} of the "
+                f"{count(records.size, 'row')} of X {some} (the first is row "
+                f"{unknown[0]}), so no label is known; pass the labels of all "
+                "rows as y."
             )
         return self._records.y[records], records
 

@@ -338,7 +338,8 @@ class WaKAScorer(KNNScorer):
         loss = column_or_1d(loss, dtype=np.float64)
         if len(loss) != n_rows:
             raise ValueError(
-                f"loss must have a value for each row of X, {n_rows} in all; got "
+                f"loss must have a value for each of the {count(n_rows, 'row')} of "
+                "X; got "
                 f"{len(loss)}."
             )
         if not ((loss >= 0) & (loss <= 1)).all():

@@ -60,7 +60,7 @@ def minkowski_terms(metric, metric_params, X):
         Or None in place of both, for other metrics.
     """
     metric, params = plain_metric(metric), metric_params or {}
-    p = {"manhattan": 1.0, "chebyshev": np.inf, "nan_euclidean": 2.0}.get(metric)
+    p = {"manhattan": 1.0, "chebyshev": np.inf}.get(metric)
     weights = np.ones(X.shape[1])
     if metric == "minkowski":
         p = float(params.get("p", 2))

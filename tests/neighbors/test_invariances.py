@@ -189,7 +189,6 @@ def _grid(seed=0, n=120):
         ("minkowski", {"p": 1}),
         ("minkowski", {"p": 2, "w": [1, 2, 1, 1]}),
         ("seuclidean", {"V": [1.0, 4.0, 1.0, 1.0]}),
-        ("nan_euclidean", None),
     ],
 )
 def test_ties_that_rounding_explains_are_ties_by_any_metric(dtype, metric, params):

@@ -402,7 +402,7 @@ def test_negative_curvature_gives_no_score(solver):
     assert not scorer.converged_.any()
     assert scorer.damping_ == 0
     assert scorer.solver_ == solver
-    with pytest.warns(ConvergenceWarning, match="1 of 1 records"):
+    with pytest.warns(ConvergenceWarning, match="1 of 1 record "):
         assert np.isnan(scorer.score_samples(X[:1] + 0.1, y[:1])).all()
 
 
@@ -443,7 +443,7 @@ def test_without_damping_least_squares_have_their_rank():
     beyond = X[:2].copy()
     beyond[0, 3] += 1
     beyond[1, 5] += 1
-    with pytest.warns(ConvergenceWarning, match="1 of 2 records have no score"):
+    with pytest.warns(ConvergenceWarning, match="1 of 2 records has no score"):
         scores = found.score_samples(beyond, y[:2])
     assert_array_equal(np.isnan(scores), [True, False])
 
@@ -636,7 +636,7 @@ def test_units_that_no_record_activates_make_new_records_not_estimable(solver):
     ).fit(X, y)
     assert np.isfinite(scorer.scores_).all()
     new = np.array([[0.3, 0.3], [-0.3, 0.3]])
-    with pytest.warns(ConvergenceWarning, match="1 of 2 records have no score"):
+    with pytest.warns(ConvergenceWarning, match="1 of 2 records has no score"):
         scores = scorer.score_samples(new, y[:2])
     assert_array_equal(np.isnan(scores), [False, True])
 
