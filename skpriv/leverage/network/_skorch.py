@@ -1,5 +1,6 @@
 """Read skorch nets: their rows, labels, criterion and weight decay."""
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -151,6 +152,7 @@ class SkorchReader(Reader):
             },
             trainable=frozenset(trained),
             device=device,
+            half_sample_damping=_half_sample_damping(self.model, n_records),
         )
 
     @staticmethod
@@ -362,6 +364,18 @@ def read_weight_decay(net, n_records, sample_weight=None):
         for p in group["params"]
         if id(p) in names
     }
+
+
+def _half_sample_damping(net, n_records):
+    """Return how much larger the penalty is if half of the records are trained on.
+
+    It is 1 on the mean loss. Next to a sum over each batch it is 2 where one batch
+    holds all records, and about 1 where there are many batches.
+    """
+    if criterion_of(net).reduction == "mean":
+        return 1.0
+    _, n_batches = epoch_of(net, n_records)
+    return 2 * math.ceil(n_batches / 2) / n_batches
 
 
 def _is_coupled(group):
