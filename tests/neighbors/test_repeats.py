@@ -85,7 +85,7 @@ def test_rows_whose_hashes_collide_stay_apart(monkeypatch):
 
 
 def test_ties_that_a_graph_cuts_are_said():
-    X, y = repeated(6, 50)
+    X, y = repeated(6, 40)
     graph = KNeighborsTransformer(n_neighbors=60).fit_transform(X)
     scorer = WaKAScorer(metric="precomputed").fit(graph, y)
     with pytest.warns(UserWarning, match="at equal distances from rank"):

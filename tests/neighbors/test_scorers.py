@@ -706,7 +706,7 @@ def test_likelihood_ratio_needs_a_possible_loss(data):
     assert 0 <= ratio[0] < 1e-9
     # Without the record it can: the other 99 are out with probability 2**-99.
     assert ratio[1] == -np.inf
-    with pytest.warns(RuntimeWarning, match="In 1 rows"):
+    with pytest.warns(RuntimeWarning, match="In 1 row"):
         ratio = (
             WaKAScorer(3, subset_probability=1.0)
             .fit(X, y * 0)

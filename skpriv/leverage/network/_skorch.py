@@ -172,9 +172,7 @@ def criterion_of(net):
 
 def net_dtype(net):
     """Return the numpy dtype that a net computes in, or would after initialization."""
-    module = getattr(net, "module_", net.module)
-    parameters = module.parameters() if isinstance(module, torch.nn.Module) else ()
-    own = (p.dtype for p in parameters if p.is_floating_point())
+    own = (p.dtype for p in _module_of(net).parameters() if p.is_floating_point())
     dtype = next(own, torch.get_default_dtype())
     try:
         return torch.empty(0, dtype=dtype).numpy().dtype
@@ -187,12 +185,15 @@ def net_dtype(net):
 
 def embeds(net):
     """Tell whether a net has an embedding, whose inputs are integers."""
+    return any(isinstance(part, _EMBEDDINGS) for part in _module_of(net).modules())
+
+
+def _module_of(net):
+    """Return the module of a net, or one that it would be fitted with."""
     if net.initialized_:
-        module = net.module_
-    else:
-        with torch.random.fork_rng(devices=[]):
-            module = net.initialized_instance(net.module, net.get_params_for("module"))
-    return any(isinstance(part, _EMBEDDINGS) for part in module.modules())
+        return net.module_
+    with torch.random.fork_rng(devices=[]):
+        return net.initialized_instance(net.module, net.get_params_for("module"))
 
 
 def check_net(net):
