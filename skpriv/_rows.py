@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from skpriv.utils._optional import import_optional
+from skpriv.utils._text import count
 
 _UNKNOWN, _MISSING = -1, -2
 # Objects of these types are equal if their values are. Others may be equal only to
@@ -112,7 +113,8 @@ class RowEncoder:
         codes = [None] * len(columns) if self._codes is None else self._codes
         if len(columns) != len(codes):
             raise ValueError(
-                f"X has {len(columns)} columns, but it had {len(codes)} in fit."
+                f"X has {count(len(columns), 'column')}, but it had {len(codes)} in "
+                "fit."
             )
         return np.column_stack(
             [

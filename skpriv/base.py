@@ -6,7 +6,9 @@ from sklearn.utils import assert_all_finite, check_consistent_length, column_or_
 from sklearn.utils.validation import check_is_fitted
 
 from skpriv._records import RecordIndex
+from skpriv.utils._labels import check_no_label_is_missing
 from skpriv.utils._sklearn import safe_indexing
+from skpriv.utils._text import count
 
 __all__ = ["AttackMixin", "RecordScorerMixin"]
 
@@ -62,18 +64,23 @@ class RecordScorerMixin:
         records = self._records.find(keys)
         unknown = np.flatnonzero(records < 0)
         if unknown.size:
+            some = (
+                "is not a training record"
+                if unknown.size == 1
+                else "are not training records"
+            )
             raise ValueError(
-                f"y must be given: {unknown.size} of the {records.size} rows of X are "
-                f"not training records (the first is row {unknown[0]}), so their "
-                "labels are not known; pass the labels of all rows as y."
+                f"y must be given: {unknown.size} of the "
+                f"{count(records.size, 'row')} of X {some} (the first is row "
+                f"{unknown[0]}), so no label is known; pass the labels of all "
+                "rows as y."
             )
         return self._records.y[records], records
 
     def _validate_labels(self, y):
         y = column_or_1d(y)
         assert_all_finite(y, input_name="y")
-        if y.dtype.kind == "O" and any(label is None for label in y):
-            raise ValueError("y contains None; every row must have a label.")
+        check_no_label_is_missing(y)
         return y
 
     def score_samples(self, X, y=None):

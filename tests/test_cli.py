@@ -337,7 +337,7 @@ GOOD = "a,b,y\n1,x,0\n2,z,1\n3,x,1\n"
         (b"a,a,y\n1,2,0\n3,4,1\n", "'a' is there more than once"),
         (b"a,b\n1,2\n3,4\n", "no column 'y'"),
         (b"a,y\n1,0\n2,0\n", "one value only, '0'"),
-        (b"a,y\n1,0\n2,\n3,1\n", "no value in 1 records (the first is record 2)"),
+        (b"a,y\n1,0\n2,\n3,1\n", "no value in record 2; every"),
         (b"a,y\n1,0\n1,1\n1,1\n", "'a' is constant"),
         (b"y\n0\n1\n1\n", "no column but the label"),
         (b"a,y\n1,0\ninf,1\n3,1\n", "infinite"),

@@ -16,6 +16,7 @@ from skpriv.attacks._shadows._tasks import (
     task_of,
 )
 from skpriv.base import AttackMixin
+from skpriv.utils._labels import check_no_label_is_missing
 from skpriv.utils._training import fit_clone
 
 
@@ -79,6 +80,7 @@ class ModelAttack(AttackMixin):
         if self._adds_noise():
             numbers = check_array(X, input_name="X", estimator=self)
             X = X if hasattr(X, "columns") else numbers
+        check_no_label_is_missing(y)
         user = type(self).__name__
         task = self._find_task()
         y = task.check_labels(y, user)

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skpriv.base import AttackMixin
 from skpriv.leverage import gaussian
+from skpriv.utils._labels import check_no_label_is_missing
 from skpriv.utils._sklearn import HasMethods, fit_context
 
 # Rounding errors of residuals, relative to the largest label.
@@ -121,6 +122,7 @@ class LeverageAttack(AttackMixin, BaseEstimator):
         -------
         self : object
         """
+        check_no_label_is_missing(y)
         _refuse_strings(y)
         X, y = validate_data(
             self, X, y, dtype=np.float64, y_numeric=True, multi_output=True

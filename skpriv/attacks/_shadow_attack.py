@@ -21,6 +21,7 @@ from skpriv.attacks._shadows._signals import compare_methods
 from skpriv.attacks._shadows._training import Design, Records, Shadows
 from skpriv.utils._halves import complementary_halves
 from skpriv.utils._sklearn import HasMethods, Interval, StrOptions, fit_context
+from skpriv.utils._text import count
 from skpriv.utils._training import draw_seeds
 
 
@@ -239,7 +240,8 @@ class ShadowAttack(ModelAttack, CallbackSupportMixin, BaseEstimator):
         reason = self._reason_against_new_rows()
         if reason:
             raise ValueError(
-                f"{reason}; {len(y)} rows of X are not among the records of fit."
+                f"{reason}; {count(len(y), 'row')} of X "
+                f"{'is' if len(y) == 1 else 'are'} not among the records of fit."
             )
         rows = Records(X, self._task.codes(y))
         signals = np.stack(

@@ -4,7 +4,7 @@ import numpy as np
 
 from skpriv.datasets._columns import finite_numbers
 from skpriv.datasets._errors import TableError
-from skpriv.datasets._notes import Note
+from skpriv.datasets._notes import Note, count_records
 from skpriv.utils._optional import import_optional
 
 # More different numbers than this are taken for a quantity, not for classes.
@@ -41,8 +41,9 @@ def label_values(column, task=None):
     missing = column.isna().to_numpy()
     if missing.any():
         raise TableError(
-            f"label column {name!r} has no value in {missing.sum()} records (the "
-            f"first is record {missing.argmax() + 1}); every record needs a label"
+            f"label column {name!r} has no value in "
+            f"{count_records(missing)}; every record needs a "
+            "label"
         )
     is_number = types.is_numeric_dtype(column) and not types.is_bool_dtype(column)
     if is_number:

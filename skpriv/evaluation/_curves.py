@@ -6,6 +6,7 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.stats import entropy
 from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import f1_score
 from sklearn.utils import (
     Bunch,
@@ -27,6 +28,7 @@ from skpriv.utils._sklearn import (
     safe_indexing,
     validate_params,
 )
+from skpriv.utils._text import count
 from skpriv.utils._training import draw_seeds, fit_clone
 
 
@@ -215,6 +217,7 @@ def onion_effect(attack, X, y, *, fraction=0.1):
             f"{y.size - n_removed} of {y.size}."
         )
     attack = _without_target(attack)
+    _refuse_frozen(attack)
     ranked_by, before = _exposure_twice(clone(attack).fit(X, y))
     order = np.argsort(-ranked_by, kind="stable")
     removed, kept = np.sort(order[:n_removed]), np.sort(order[n_removed:])
@@ -227,7 +230,8 @@ def onion_effect(attack, X, y, *, fraction=0.1):
     except ValueError as error:
         # The attack was fitted on all records; those kept are too few, or too similar.
         raise ValueError(
-            f"fraction={fraction} leaves {kept.size} of {y.size} records, on which the "
+            f"fraction={fraction} leaves {kept.size} of {count(y.size, 'record')}, "
+            "on which the "
             f"attack cannot be fitted: {error}"
         ) from error
     _, after = _exposure_twice(again)
@@ -250,6 +254,15 @@ def _without_target(attack):
             last.without_target() if isinstance(last, AttackMixin) else clone(last)
         ),
     )
+
+
+def _refuse_frozen(attack):
+    model = getattr(last_step(attack), "estimator", None)
+    if model is not None and isinstance(last_step(model), FrozenEstimator):
+        raise ValueError(
+            "attack must have an estimator that can be fitted again, without the "
+            "records that are removed; its estimator is frozen."
+        )
 
 
 def _exposure_twice(attack):

@@ -23,7 +23,7 @@ from skpriv.leverage._scores import (
     score_of,
     warn_of_missing,
 )
-from skpriv.utils._labels import check_same_kind_of_label
+from skpriv.utils._labels import check_no_label_is_missing, check_same_kind_of_label
 from skpriv.utils._sklearn import (
     HasMethods,
     Interval,
@@ -32,6 +32,7 @@ from skpriv.utils._sklearn import (
     fit_context,
     safe_indexing,
 )
+from skpriv.utils._text import count
 from skpriv.utils._training import check_untrained, draw_seeds
 
 # The models of estimator=None, by the kind of target.
@@ -382,6 +383,7 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         return TrainingSet(X, y, weights, sample_weight is not None)
 
     def _validate_records(self, X, y):
+        check_no_label_is_missing(y)
         if self._adapter.takes_any_input:
             rows = self._adapter.rows_for_fit(X)
             validate_data(self, X, y, skip_check_array=True)
@@ -491,7 +493,8 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
             task.call_on_fit_task_end(estimator=self)
         if (times == 0).any():
             raise ValueError(
-                f"cv={self.cv!r} puts {np.sum(times == 0)} of the {n_records} records "
+                f"cv={self.cv!r} puts {np.sum(times == 0)} of "
+                f"{count(n_records, 'record')} "
                 "into no test set; each record must be left out at least once."
             )
         return total / times, np.concatenate(statuses)

@@ -9,6 +9,8 @@ import numpy as np
 from scipy.special import ndtr
 from sklearn.exceptions import ConvergenceWarning
 
+from skpriv.utils._text import count
+
 # Scores are exact at an optimum, and off by about the relative change of the curvature
 # in the Newton step that remains. Beyond this they are NaN.
 LARGEST_STEP = 0.1
@@ -27,8 +29,9 @@ class Status(IntFlag):
 
 _EXPLANATIONS = {
     Status.OTHER_RECORDS: (
-        "the model is not the least squares fit of these records, so it was fitted on "
-        "other rows, or with other weights. Pass to fit what the model was fitted on"
+        "the model is further from the optimum for these records than its solver "
+        "leaves it, so it was fitted on other rows, or with other weights. Pass to fit "
+        "what the model was fitted on"
     ),
     Status.NOT_A_MINIMUM: (
         "the model is not at a minimum of its objective, whose curvature is negative "
@@ -90,12 +93,13 @@ def warn_of_missing(status, *, at_any_weights=False):
     for reason, explanation in _EXPLANATIONS.items():
         records = (status & reason).astype(bool) & ~counted
         counted |= records
-        consequence = "have no score (NaN)"
+        verb = "has" if records.sum() == 1 else "have"
+        consequence = f"{verb} no score (NaN)"
         if at_any_weights and reason == Status.NOT_CONVERGED:
-            consequence = "have the leverage of the optimum, not of this model"
+            consequence = f"{verb} the leverage of the optimum, not of this model"
         if records.any():
             warnings.warn(
-                f"{records.sum()} of {records.size} records {consequence}: "
+                f"{records.sum()} of {count(records.size, 'record')} {consequence}: "
                 f"{explanation}.",
                 ConvergenceWarning,
                 stacklevel=3,

@@ -21,6 +21,7 @@ from skpriv.utils._intervals import (
 )
 from skpriv.utils._optional import import_optional
 from skpriv.utils._sklearn import Interval, validate_params
+from skpriv.utils._text import count
 
 _FPRS = (0.001, 0.01, 0.1)
 
@@ -138,13 +139,8 @@ def attack_report(
         found[known], members.size, confidence_level
     )
     auc = _auc(members, nonmembers)
-    n_hits, n_rejected = _hits(members, nonmembers, threshold, random_state)
-    tpr, tnr = n_hits / members.size, n_rejected / nonmembers.size
-    balanced = mean_of_two_interval(
-        tpr,
-        tnr,
-        proportion_interval(n_hits, members.size, confidence_level),
-        proportion_interval(n_rejected, nonmembers.size, confidence_level),
+    tpr, tnr, balanced = _balanced(
+        members, nonmembers, threshold, confidence_level, random_state
     )
     report = Bunch(
         auc=auc,
@@ -174,7 +170,9 @@ def _split_by_membership(y_true, y_score):
     )
     y_score = column_or_1d(y_score)
     if np.isnan(y_score).any():
-        raise ValueError(f"y_score contains NaN, {np.isnan(y_score).sum()} times.")
+        raise ValueError(
+            f"y_score contains NaN {count(np.isnan(y_score).sum(), 'time')}."
+        )
     # A likelihood ratio may be infinite. Only the order of scores counts.
     y_score = np.nan_to_num(y_score)
     check_consistent_length(y_true, y_score)
@@ -186,7 +184,8 @@ def _split_by_membership(y_true, y_score):
         )
     if member.all() or not member.any():
         raise ValueError(
-            f"y_true has {int(member.sum())} members among {member.size} records; "
+            f"y_true has {count(int(member.sum()), 'member')} among "
+            f"{count(member.size, 'record')}; "
             "there must be both members and non-members."
         )
     return y_score[member], y_score[~member]
@@ -205,6 +204,26 @@ def _members_found(members, nonmembers, rates):
 def _auc(members, nonmembers):
     labels = np.repeat([1, 0], [members.size, nonmembers.size])
     return float(roc_auc_score(labels, np.concatenate([members, nonmembers])))
+
+
+def _balanced(members, nonmembers, threshold, confidence_level, random_state):
+    """Rates of true positives and negatives, and the interval of their mean."""
+    if threshold is None and members.size == nonmembers.size == 1:
+        warnings.warn(
+            "The balanced accuracy and the advantage of 2 records are NaN: no record "
+            "is left to choose a threshold on; pass threshold, or more records.",
+            stacklevel=3,
+        )
+        return np.nan, np.nan, np.full(2, np.nan)
+    n_hits, n_rejected = _hits(members, nonmembers, threshold, random_state)
+    tpr, tnr = n_hits / members.size, n_rejected / nonmembers.size
+    interval = mean_of_two_interval(
+        tpr,
+        tnr,
+        proportion_interval(n_hits, members.size, confidence_level),
+        proportion_interval(n_rejected, nonmembers.size, confidence_level),
+    )
+    return tpr, tnr, interval
 
 
 def _hits(members, nonmembers, threshold, random_state):
@@ -246,7 +265,8 @@ def _warn_unresolvable(rates, n_nonmembers):
     if rates.size:
         warnings.warn(
             f"A false positive rate of {rates.min():g} cannot be measured with "
-            f"{n_nonmembers} non-members; the true positive rate is NaN there.",
+            f"{count(n_nonmembers, 'non-member')}; the true positive rate is NaN "
+            "there.",
             stacklevel=3,
         )
 

@@ -15,9 +15,14 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative, valida
 
 from skpriv.base import RecordScorerMixin
 from skpriv.neighbors._graph import GraphRecordIndex, clean_graph, n_other_neighbors
+from skpriv.neighbors._repeats import search_distinct_rows
 from skpriv.neighbors._search import make_search
-from skpriv.utils._labels import Labels
+from skpriv.utils._labels import Labels, check_no_label_is_missing
+from skpriv.utils._metrics import complete_params
 from skpriv.utils._sklearn import Interval, StrOptions, fit_context
+
+# A change of scores as small as this shows nowhere.
+_NEGLIGIBLE = 1e-9
 
 
 class KNNScorer(RecordScorerMixin, BaseEstimator):
@@ -81,6 +86,7 @@ class KNNScorer(RecordScorerMixin, BaseEstimator):
         # If this fit fails, the scorer is not fitted, even if it was before.
         self.__dict__.pop("_records", None)
         X, y = validate_data(self, X, y, **self._checks())
+        check_no_label_is_missing(y)
         X = self._canonical(X)
         if self.metric == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(
@@ -137,12 +143,14 @@ class KNNScorer(RecordScorerMixin, BaseEstimator):
         self.neighborhood_ = n if whole else n_ranks
         self.truncation_bound_ = 0.0 if whole else self._bound(n_ranks)
         self._n_ranks_needed = n if whole else n_ranks + self._ranks_beyond
-        self._search = make_search(
-            X if self.metric == "precomputed" else X.astype(np.float64, copy=False),
+        precomputed = self.metric == "precomputed"
+        make = make_search if precomputed else search_distinct_rows
+        self._search = make(
+            X,
             self._n_ranks_needed,
             search=self.search,
             metric=self.metric,
-            metric_params=self.metric_params,
+            metric_params=complete_params(self.metric, self.metric_params, X),
             n_jobs=self.n_jobs,
             random_state=self.random_state,
         )
@@ -203,10 +211,43 @@ class KNNScorer(RecordScorerMixin, BaseEstimator):
 
     def _rank(self, X, exclude, n_ranks=None):
         """Yield rankings of the training records for rows; see `_search`."""
-        if self._fitted.metric != "precomputed" and X.dtype != np.float64:
-            X = X.astype(np.float64)
         n_ranks = self._n_ranks_needed if n_ranks is None else n_ranks
-        return self._search.rank(X, exclude, n_ranks)
+        yield from self._search.rank(X, exclude, n_ranks)
+        first_cut = getattr(self._search, "first_cut", self.n_samples_fit_)
+        if first_cut >= self.n_samples_fit_:
+            return
+        bound = self._bound_of_rest(first_cut)
+        if bound > max(self.truncation_bound_, _NEGLIGIBLE):
+            warnings.warn(
+                f"Some rows have records at equal distances from rank {first_cut} on, "
+                f"of which search_={self.search_!r} may not list all: their values may "
+                f"be off by up to {bound:.2g}, more than truncation_bound_; "
+                "use search='exact'.",
+                UserWarning,
+                stacklevel=2,
+            )
+
+    def _bound_of_rest(self, n_ranks):
+        """By how much a value may change with the order of all but the nearest."""
+        return self._bound(n_ranks)
+
+    def _one_of_each(self, labels, records):
+        """Select one query of those that are copies of a record and have its label.
+
+        Returns
+        -------
+        some : ndarray of int or slice
+            The queries selected.
+        where : ndarray of int or slice
+            Where each query is among these.
+        """
+        places = getattr(self._search, "places", None)
+        if places is None or (records < 0).all():
+            return slice(None), slice(None)
+        own = places.size + np.arange(records.size)
+        keys = np.stack([np.where(records >= 0, places[records], own), labels])
+        _, some, where = np.unique(keys, axis=1, return_index=True, return_inverse=True)
+        return some, where
 
     def _encode(self, y):
         """Return the number of each label; -1 if no training record has it."""
@@ -221,8 +262,10 @@ class KNNScorer(RecordScorerMixin, BaseEstimator):
 
     def _self_values(self, X, labels, records):
         """Value of rows for themselves, given the training records that they are."""
+        some, where = self._one_of_each(labels, records)
+        X, labels, records = X[some], labels[some], records[some]
         rankings = self._rank(X, records)
-        return self._make_value().self_values(rankings, labels, records)
+        return self._make_value().self_values(rankings, labels, records)[where]
 
     def attribute(self, X, y, *, aggregate="mean"):
         """Attribute the k-NN's utility on given rows to the training records.

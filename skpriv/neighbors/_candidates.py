@@ -51,3 +51,33 @@ def without_repeats(records):
     repeated = np.zeros(records.shape, dtype=bool)
     np.put_along_axis(repeated, order[:, 1:], ordered[:, 1:] == ordered[:, :-1], axis=1)
     return np.where(repeated, -1, records).astype(np.int64)
+
+
+def first_cut(ranking, records, exclude, n_records):
+    """Return the lowest rank where a tie group begins that may be listed in part.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        Of the listed records.
+    records : ndarray of shape (n_queries, n_candidates)
+        -1 where one is missing.
+    exclude : ndarray of shape (n_queries,)
+    n_records : int
+        How many records there are, listed or not.
+
+    Returns
+    -------
+    rank : int
+        `n_records` if all groups are whole.
+    """
+    n_listed = (records >= 0).sum(axis=1)
+    excluded = (records == exclude[:, None]).any(axis=1) & (exclude >= 0)
+    last = ranking.lengths - 1
+    queries = np.arange(last.size)
+    cut = (last >= 0) & ranking.tied[queries, last]
+    cut &= (ranking.lengths == n_listed - excluded) & (n_listed < n_records)
+    columns = np.arange(ranking.tied.shape[1])
+    begins = ~ranking.tied[cut] & (columns <= last[cut, None])
+    starts = np.where(begins, columns, 0).max(axis=1)
+    return int(starts.min(initial=n_records))

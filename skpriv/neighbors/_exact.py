@@ -13,11 +13,14 @@ from skpriv.neighbors import _ranking
 from skpriv.neighbors._candidates import TIE, rank_listed
 from skpriv.neighbors._tie_groups import Ranking
 from skpriv.utils._batches import row_batches
+from skpriv.utils._metrics import minkowski_terms, plain_metric
 from skpriv.utils._sklearn import effective_n_threads
+from skpriv.utils._text import count
 
 _EPS = np.finfo(np.float64).eps
 # Metrics that are 1 minus a product of unit vectors round absolutely.
 _ROUNDS_ABSOLUTELY = {"cosine", "correlation"}
+_BOUNDED = {*_ROUNDS_ABSOLUTELY, "braycurtis", "canberra"}
 MOST_QUERIES_AT_ONCE = 128
 # To rank an eighth of the records takes as long as to rank all.
 NEARLY_ALL = 8
@@ -38,6 +41,10 @@ class MetricSearch:
 
     def __init__(self, X, metric, metric_params, n_jobs):
         params = dict(metric_params or {})
+        self._rounding_of_features = FeatureRounding(X)
+        self._points = as_points(X, self._rounding_of_features.eps(X))
+        self._terms = None if sp.issparse(X) else minkowski_terms(metric, params, X)
+        X = X.astype(np.float64, copy=False)
         self._index = NearestNeighbors(
             metric=metric, p=params.pop("p", 2), metric_params=params, n_jobs=n_jobs
         ).fit(X)
@@ -90,17 +97,43 @@ class MetricSearch:
     def _nearest(self, X, wanted):
         """Return the nearest records of each query, as `Candidates`."""
         records, distances = self._neighbors(X, wanted)
-        no_errors = np.zeros_like(distances)
+        errors = self._feature_errors(X, records, distances)
         farthest = distances[:, -1].copy()
-        return _ranking.Candidates(records, distances, no_errors, farthest)
+        return _ranking.Candidates(records, distances, errors, farthest)
+
+    def _feature_errors(self, X, records, distances):
+        """Bound how much the rounding of features changes distances to records."""
+        queries = as_points(X, self._rounding_of_features.eps(X))
+        if self._terms is not None:
+            return _ranking.minkowski_errors(
+                queries, self._points, records, distances, *self._terms
+            )
+        metric = plain_metric(self._metric)
+        if metric == "manhattan":  # sparse
+            sizes = [
+                abs(rows) @ eps / 2
+                for rows, eps in (
+                    (X, queries.eps),
+                    (self._index._fit_X, self._points.eps),
+                )
+            ]
+            return np.where(distances > 0, sizes[0][:, None] + sizes[1][records], 0.0)
+        if metric in _BOUNDED:
+            eps = queries.eps.max(initial=0) + self._points.eps.max(initial=0)
+            if eps > 2 * _EPS or metric not in _ROUNDS_ABSOLUTELY:
+                terms = X.shape[1] if metric == "canberra" else 1
+                return np.where(distances > 0, terms * eps, 0.0)
+        return np.zeros_like(distances)
 
     def _neighbors(self, X, wanted):
+        X = X.astype(np.float64, copy=False)
         distances, records = self._index.kneighbors(X, wanted)
         if np.isnan(distances).any():
             undefined = np.isnan(distances).any(axis=1).sum()
             raise ValueError(
                 f"metric={self._metric!r} gives no distance (NaN) between {undefined} "
-                f"of {len(distances)} rows and some records; use another metric."
+                f"of {count(len(distances), 'row')} and some records; use another "
+                "metric."
             )
         return records, distances
 
@@ -113,7 +146,12 @@ class MetricSearch:
             yield (
                 part,
                 rank_listed(
-                    records, distances, exclude[part], n_ranks, self._tolerance
+                    records,
+                    distances,
+                    exclude[part],
+                    n_ranks,
+                    self._tolerance,
+                    self._feature_errors(X[part], records, distances),
                 ),
             )
 
@@ -132,11 +170,11 @@ class EuclideanSearch(MetricSearch):
 
     def __init__(self, X, n_jobs):
         self._frame = Frame(X)
-        X_scaled = self._frame.scaled(X)
-        self._points = as_points(X_scaled)
-        self._largest = row_norms(X_scaled).max()
+        points = self._frame.points(X)
+        self._largest = row_norms(self._frame.scaled(X)).max()
         X = self._frame.centred(X)
         super().__init__(X, "euclidean", None, n_jobs)
+        self._points = points
         self._tolerance = squared_tolerance(TIE[np.dtype(np.float64)])
         norms = row_norms(X, squared=True)
         self._longest = np.sqrt(norms.max())
@@ -151,7 +189,7 @@ class EuclideanSearch(MetricSearch):
         centred = self._frame.centred(X)
         distances, records = self._index.kneighbors(centred, wanted)
         product_errors = self._errors(row_norms(centred, squared=True))
-        queries = as_points(self._frame.scaled(X))
+        queries = self._frame.points(X)
         values, errors = _ranking.candidate_distances(queries, self._points, records)
         nearest_other = distances[:, -1] ** 2 - 2 * product_errors
         return _ranking.Candidates(records, values, errors, nearest_other)
@@ -172,13 +210,15 @@ class EuclideanSearch(MetricSearch):
             norms = row_norms(centred, squared=True)
             centred = _augmented(centred, -2.0, 1.0, norms)
             squared = _product(centred, self._transposed, values[:size])
-            feature_errors = 2 * _EPS * (row_norms(scaled) + self._largest)
+            queries_here = self._frame.points(X[part])
+            eps = max(queries_here.eps.max(), self._points.eps.max())
+            feature_errors = 2 * eps * (row_norms(scaled) + self._largest)
             rounding = _ranking.Rounding(self._errors(norms), feature_errors)
             some = Ranking(*(column[:size] for column in ranking))
             _ranking.rank_rows(
                 squared,
                 rounding,
-                as_points(scaled),
+                queries_here,
                 self._points,
                 exclude[part],
                 n_ranks,
@@ -202,15 +242,55 @@ def squared_tolerance(tie):
     return _ranking.Tolerance(2 * tie, 0.0)
 
 
-def as_points(X):
+def as_points(X, eps):
     """Lay rows out for the kernels."""
+    X = X.astype(np.float64, copy=False)
     if sp.issparse(X):
         X = X.copy()
         X.sum_duplicates()  # sorts the indices too, in place
         indices, indptr = (part.astype(np.int64) for part in (X.indices, X.indptr))
-        return _ranking.Points(np.empty((0, 0)), X.data, indices, indptr)
+        return _ranking.Points(np.empty((0, 0)), X.data, indices, indptr, eps)
     no_index = np.empty(0, dtype=np.int64)
-    return _ranking.Points(np.ascontiguousarray(X), np.empty(0), no_index, no_index)
+    return _ranking.Points(
+        np.ascontiguousarray(X), np.empty(0), no_index, no_index, eps
+    )
+
+
+class FeatureRounding:
+    """Precision to which each feature is known.
+
+    Features of type float32 are rounded to that type, unless a column holds only
+    numbers that it represents exactly: integers, halves and so on.
+
+    Parameters
+    ----------
+    X : {ndarray, CSR matrix} of shape (n_records, n_features)
+    """
+
+    def __init__(self, X):
+        coarse = np.finfo(np.float32).eps
+        self._single = np.where(_are_exact(X), _EPS, coarse)
+
+    def eps(self, X):
+        """Return the machine epsilon of each feature of some rows."""
+        if X.dtype == np.float32:
+            return self._single
+        return np.full(X.shape[1], _EPS)
+
+
+def _are_exact(X):
+    """Tell which columns hold multiples of 1/256, which do not look rounded."""
+    if sp.issparse(X):
+        rounded = X.data * 256 != np.rint(X.data * 256)
+        return np.bincount(X.indices[rounded], minlength=X.shape[1]) == 0
+    exact = np.ones(X.shape[1], dtype=bool)
+    for batch in row_batches(X.shape[0]):
+        left = np.flatnonzero(exact)
+        if not left.size:
+            break
+        part = X[batch][:, left] * 256.0
+        exact[left] = ((part == np.rint(part)) | ~np.isfinite(part)).all(axis=0)
+    return exact
 
 
 class Frame:
@@ -222,13 +302,19 @@ class Frame:
     """
 
     def __init__(self, X):
-        largest = abs(X).max()
+        largest = float(abs(X).max())
         usual = largest == 0 or 1e-100 < largest < 1e100
         # A power of two changes no digit.
         self._scale = 1.0 if usual else np.ldexp(1.0, min(-np.frexp(largest)[1], 1000))
+        self._rounding = FeatureRounding(X)
         self._centre = None if sp.issparse(X) else self.scaled(X).mean(axis=0)
 
+    def points(self, X):
+        """Lay scaled rows out for the kernels."""
+        return as_points(self.scaled(X), self._rounding.eps(X))
+
     def scaled(self, X):
+        X = X.astype(np.float64, copy=False)
         return X if self._scale == 1 else X * self._scale
 
     def centred(self, X):

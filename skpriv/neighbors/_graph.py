@@ -5,7 +5,7 @@ import scipy.sparse as sp
 
 from skpriv._records import RecordIndex
 from skpriv.neighbors import _ranking
-from skpriv.neighbors._candidates import TIE, rank_listed, without_repeats
+from skpriv.neighbors._candidates import TIE, first_cut, rank_listed, without_repeats
 from skpriv.neighbors._exact import MOST_QUERIES_AT_ONCE, as_points, empty_ranking
 from skpriv.utils._batches import row_batches
 from skpriv.utils._labels import check_same_kind_of_label
@@ -22,7 +22,7 @@ class DistanceSearch:
         Here `X` has shape (n_queries, n_records).
         """
         n_queries, n_records = X.shape
-        no_points = as_points(np.empty((0, 0)))
+        no_points = as_points(np.empty((0, 0)), np.empty(0))
         tolerance = _ranking.Tolerance(TIE[X.dtype], 0.0)
         for batch in row_batches(
             n_queries, bytes_per_row=16 * n_records, most_rows=MOST_QUERIES_AT_ONCE
@@ -57,7 +57,8 @@ class GraphSearch:
 
         Here `X` is a CSR matrix of shape (n_queries, n_records).
         """
-        n_queries = X.shape[0]
+        n_queries, n_records = X.shape
+        self.first_cut = n_records
         lengths = np.diff(X.indptr)
         width = max(lengths.max(), 1)
         tolerance = _ranking.Tolerance(TIE[X.dtype], 0.0)
@@ -68,12 +69,11 @@ class GraphSearch:
             records[listed] = X.indices[part]
             values = np.zeros(listed.shape, dtype=X.dtype)
             values[listed] = X.data[part]
-            yield (
-                np.arange(n_queries)[batch],
-                rank_listed(
-                    without_repeats(records), values, exclude[batch], n_ranks, tolerance
-                ),
-            )
+            records = without_repeats(records)
+            ranking = rank_listed(records, values, exclude[batch], n_ranks, tolerance)
+            cut = first_cut(ranking, records, exclude[batch], n_records)
+            self.first_cut = min(self.first_cut, cut)
+            yield np.arange(n_queries)[batch], ranking
 
 
 def clean_graph(X):

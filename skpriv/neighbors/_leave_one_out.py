@@ -109,6 +109,10 @@ class KNNLeaveOneOutScorer(KNNScorer):
     def _bound(self, n_ranks):
         return 0.0
 
+    def _bound_of_rest(self, n_ranks):
+        k = self._fitted.n_neighbors
+        return 1 / k if n_ranks <= k else 0.0
+
     def _make_value(self):
         weights = leave_one_out_weights(
             self.n_samples_fit_ + 1, self._fitted.n_neighbors

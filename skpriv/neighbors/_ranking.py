@@ -19,19 +19,22 @@ from skpriv.utils._threads import for_rows
 _DIGIT = np.uint32(12)
 _BUCKETS = np.uint32(1 << 12)
 _LOW_DIGIT = np.uint32(_BUCKETS - 1)
-_EPS = 2.0**-52
 _HALF = np.uint64(32)
 _LOW_HALF = np.uint64(0xFFFFFFFF)
 _SHORT_RUN = 24
 
 
 class Points(NamedTuple):
-    """Rows, either dense or in the three arrays of a CSR matrix."""
+    """Rows, either dense or in the three arrays of a CSR matrix.
+
+    `eps` has shape (n_features,): the machine epsilon to which each feature is rounded.
+    """
 
     dense: np.ndarray
     data: np.ndarray
     indices: np.ndarray
     indptr: np.ndarray
+    eps: np.ndarray
 
 
 class Tolerance(NamedTuple):
@@ -90,13 +93,13 @@ class Candidates(NamedTuple):
 
 
 @njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
-def _dense_squared_distance(a, b):
+def _dense_squared_distance(a, b, a_eps, b_eps):
     total = error = 0.0
     for f in range(a.size):
         difference = a[f] - b[f]
         total += difference * difference
-        error += abs(difference) * (abs(a[f]) + abs(b[f]))
-    return total, _EPS * error
+        error += abs(difference) * (a_eps[f] * abs(a[f]) + b_eps[f] * abs(b[f]))
+    return total, error
 
 
 @njit(cache=True)
@@ -106,17 +109,20 @@ def _sparse_squared_distance(A, i, B, j):
     s, s_end = B.indptr[j], B.indptr[j + 1]
     while p < p_end or s < s_end:
         a = b = 0.0
+        f = 0
         first_of_a = s == s_end or (p < p_end and A.indices[p] <= B.indices[s])
         first_of_b = p == p_end or (s < s_end and B.indices[s] <= A.indices[p])
         if first_of_a:
             a = A.data[p]
+            f = A.indices[p]
             p += 1
         if first_of_b:
             b = B.data[s]
+            f = B.indices[s]
             s += 1
         total += (a - b) ** 2
-        error += abs(a - b) * (abs(a) + abs(b))
-    return total, _EPS * error
+        error += abs(a - b) * (A.eps[f] * abs(a) + B.eps[f] * abs(b))
+    return total, error
 
 
 @njit(cache=True)
@@ -128,7 +134,7 @@ def _squared_distance(A, i, B, j):
     """
     if A.indptr.size:
         return _sparse_squared_distance(A, i, B, j)
-    return _dense_squared_distance(A.dense[i], B.dense[j])
+    return _dense_squared_distance(A.dense[i], B.dense[j], A.eps, B.eps)
 
 
 @njit(cache=True)
@@ -415,6 +421,135 @@ def _candidate_distances(
                 distances[q, c], errors[q, c] = _squared_distance(
                     queries, q, records, candidates[q, c]
                 )
+
+
+@njit(cache=True)
+def _minkowski_error(a, b, a_eps, b_eps, distance, p, weights):
+    """Bound how much the rounding of features changes one Minkowski distance."""
+    total = largest = 0.0
+    for f in range(a.size):
+        gap = abs(a[f] - b[f])
+        if not gap > 0:  # equal, or missing
+            continue
+        error = (a_eps[f] * abs(a[f]) + b_eps[f] * abs(b[f])) / 2
+        if p == np.inf:
+            if gap + error >= distance:
+                largest = max(largest, error)
+        else:
+            total += weights[f] * (gap / distance) ** (p - 1) * error
+    return largest if p == np.inf else total
+
+
+def minkowski_errors(queries, points, candidates, distances, p, weights):
+    """Bound how much the rounding of features changes Minkowski distances.
+
+    Parameters
+    ----------
+    queries, points : Points
+        Dense.
+    candidates : ndarray of shape (n_queries, n_candidates)
+    distances : ndarray of shape (n_queries, n_candidates)
+    p : float
+    weights : ndarray of shape (n_features,)
+
+    Returns
+    -------
+    errors : ndarray of shape (n_queries, n_candidates)
+    """
+    errors = np.zeros(candidates.shape)
+    args = queries, points, candidates, distances, p, weights, errors
+    for_rows(_minkowski_errors, len(candidates), *args)
+    return errors
+
+
+@njit(cache=True, nogil=True)
+def _minkowski_errors(
+    start_row, stop_row, queries, points, candidates, distances, p, weights, errors
+):
+    for q in range(start_row, stop_row):
+        for c in range(candidates.shape[1]):
+            errors[q, c] = _minkowski_error(
+                queries.dense[q],
+                points.dense[candidates[q, c]],
+                queries.eps,
+                points.eps,
+                distances[q, c],
+                p,
+                weights,
+            )
+
+
+@njit(cache=True)
+def _copies_of(place, excluded, starts):
+    return starts[place + 1] - starts[place] - (place == excluded)
+
+
+@njit(cache=True)
+def expanded_lengths(ranking, rows, excluded, starts, n_ranks):
+    """Count the records in rankings of distinct rows; see `expand`.
+
+    Returns
+    -------
+    lengths : ndarray of shape (n_queries,), dtype int64
+    """
+    lengths = np.zeros(rows.size, dtype=np.int64)
+    for q in range(rows.size):
+        places, tied = ranking.records[rows[q]], ranking.tied[rows[q]]
+        kept = 0
+        for i in range(ranking.lengths[rows[q]]):
+            if not tied[i] and kept >= n_ranks:
+                break
+            kept += _copies_of(places[i], excluded[q], starts)
+        lengths[q] = kept
+    return lengths
+
+
+def expand(ranking, rows, excluded, copies, exclude, lengths):
+    """Put the copies of each distinct row in its place.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        Of distinct rows.
+    rows : ndarray of shape (n_queries,)
+        Which row of the ranking is each query's.
+    excluded : ndarray of shape (n_queries,)
+        The distinct row of `exclude`, or -1.
+    copies : tuple of ndarray
+        Where the copies of each distinct row begin, and the records in that order.
+    exclude : ndarray of shape (n_queries,)
+        A record to leave out of each query's ranking, or -1.
+    lengths : ndarray of shape (n_queries,)
+        From `expanded_lengths`.
+
+    Returns
+    -------
+    ranking : Ranking
+    """
+    records = np.empty((rows.size, lengths.max()), dtype=np.int32)
+    expanded = Ranking(records, np.zeros(records.shape, dtype=bool), lengths)
+    args = ranking, rows, excluded, copies, exclude, expanded
+    for_rows(_expand, rows.size, *args)
+    return expanded
+
+
+@njit(cache=True, nogil=True)
+def _expand(start_row, stop_row, ranking, rows, excluded, copies, exclude, expanded):
+    starts, members = copies
+    records, tied, lengths = expanded
+    for q in range(start_row, stop_row):
+        kept = i = 0
+        join = False
+        while kept < lengths[q]:
+            place = ranking.records[rows[q], i]
+            join = join and ranking.tied[rows[q], i]
+            for c in range(starts[place], starts[place + 1]):
+                if members[c] != exclude[q]:
+                    records[q, kept] = members[c]
+                    tied[q, kept] = join
+                    kept += 1
+                    join = True
+            i += 1
 
 
 def rank_candidates(candidates, exclude, n_ranks, tolerance):

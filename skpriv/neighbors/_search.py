@@ -40,16 +40,34 @@ def make_search(X, n_ranks, *, search, metric, metric_params, n_jobs, random_sta
     """
     if metric == "precomputed":
         return GraphSearch() if sp.issparse(X) else DistanceSearch()
-    n_records, n_features = X.shape
-    nearly_all = (n_ranks + 2) * NEARLY_ALL >= n_records
-    if search == "auto":
-        heavy = n_records**2 * n_features > _BRUTE_FORCE_LIMIT
-        trees = n_features <= _TREE_FEATURES and not sp.issparse(X)
-        search = "approximate" if heavy and not trees else "exact"
-    if search == "approximate" and not nearly_all:
+    if choose_search(X.shape, sp.issparse(X), n_ranks, search) == "approximate":
         return ApproximateSearch(
             X, n_ranks, metric, metric_params, n_jobs, random_state
         )
     if is_euclidean(metric, metric_params):
         return EuclideanSearch(X, n_jobs)
     return MetricSearch(X, metric, metric_params, n_jobs)
+
+
+def choose_search(shape, sparse, n_ranks, search):
+    """Choose between exact and approximate search.
+
+    Parameters
+    ----------
+    shape : tuple
+        Number of records and of features.
+    sparse : bool
+    n_ranks : int
+    search : {"auto", "exact", "approximate"}
+
+    Returns
+    -------
+    search : {"exact", "approximate"}
+    """
+    n_records, n_features = shape
+    if search == "auto":
+        heavy = n_records**2 * n_features > _BRUTE_FORCE_LIMIT
+        trees = n_features <= _TREE_FEATURES and not sparse
+        search = "approximate" if heavy and not trees else "exact"
+    nearly_all = (n_ranks + 2) * NEARLY_ALL >= n_records
+    return "exact" if nearly_all else search

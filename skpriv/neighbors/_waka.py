@@ -12,6 +12,7 @@ from skpriv.neighbors._base import KNNScorer
 from skpriv.neighbors._loss_levels import LevelValue, SubsetLoss, levels_above
 from skpriv.neighbors._values import LinearValue, RankWeights
 from skpriv.utils._sklearn import Interval, StrOptions
+from skpriv.utils._text import count
 
 
 def waka_weights(n_ranks, n_neighbors, subset_probability):
@@ -258,9 +259,7 @@ class WaKAScorer(KNNScorer):
         return max(self._fitted.neighborhood, self._fitted.n_neighbors)
 
     def _bound(self, n_ranks):
-        bound = stats.binom.cdf(
-            self._fitted.n_neighbors - 1, n_ranks, self._fitted.subset_probability
-        )
+        bound = self._bound_of_rest(n_ranks)
         if self._fitted.neighborhood == "auto" and bound > self._fitted.tol:
             needed = self._n_ranks(self.n_samples_fit_) + self._ranks_beyond
             warnings.warn(
@@ -271,7 +270,11 @@ class WaKAScorer(KNNScorer):
                 UserWarning,
                 stacklevel=2,
             )
-        return float(bound)
+        return bound
+
+    def _bound_of_rest(self, n_ranks):
+        k, q = self._subset_parameters()
+        return float(stats.binom.cdf(k - 1, n_ranks, q))
 
     def _subset_parameters(self):
         return self._fitted.n_neighbors, self._fitted.subset_probability
@@ -314,6 +317,8 @@ class WaKAScorer(KNNScorer):
 
     def _loss_pmfs(self, X, labels, records, n_ranks=None):
         """Loss distributions with and without the record, by l = 0, ..., k."""
+        some, where = self._one_of_each(labels, records)
+        X, labels, records = X[some], labels[some], records[some]
         match, mismatch, unfilled = self._self_events(X, labels, records, n_ranks)
         with_record = np.zeros((labels.size, self._fitted.n_neighbors + 1))
         without = np.zeros_like(with_record)
@@ -321,7 +326,7 @@ class WaKAScorer(KNNScorer):
         with_record[:, 1:] = match + mismatch + unfilled
         without[:, 1:] = match
         without[:, :-1] += mismatch + unfilled
-        return with_record[:, ::-1].copy(), without[:, ::-1].copy()
+        return with_record[where, ::-1].copy(), without[where, ::-1].copy()
 
     def _rows(self, X, y):
         check_is_fitted(self)
@@ -333,7 +338,8 @@ class WaKAScorer(KNNScorer):
         loss = column_or_1d(loss, dtype=np.float64)
         if len(loss) != n_rows:
             raise ValueError(
-                f"loss must have a value for each of the {n_rows} rows of X; got "
+                f"loss must have a value for each of the {count(n_rows, 'row')} of "
+                "X; got "
                 f"{len(loss)}."
             )
         if not ((loss >= 0) & (loss <= 1)).all():
@@ -421,7 +427,8 @@ class WaKAScorer(KNNScorer):
             unknown[faint] |= least[faint] <= self.truncation_bound_
         if unknown.any():
             warnings.warn(
-                f"In {unknown.sum()} rows the loss is as good as impossible, and the "
+                f"In {count(unknown.sum(), 'row')} the loss is as good as "
+                "impossible, and the "
                 "likelihood ratio is NaN.",
                 RuntimeWarning,
                 stacklevel=2,

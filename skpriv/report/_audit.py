@@ -23,6 +23,7 @@ from skpriv.report._prediction import (
 )
 from skpriv.report._scorers import SCORERS_OF_ANY_MODEL, AuditScorer
 from skpriv.utils._pipelines import last_step
+from skpriv.utils._text import count
 from skpriv.utils._training import fit_clone
 
 
@@ -236,7 +237,8 @@ def check_attackable(y, n_members):
         )
     if len(y) // 2 < n_members:
         raise TableError(
-            f"{len(y)} records are too few to attack {n_members} nearest neighbours: "
+            f"{count(len(y), 'record')} {'is' if len(y) == 1 else 'are'} too few to "
+            f"attack {n_members} nearest neighbours: "
             f"there must be at least {2 * n_members}, so that each half of the records "
             f"holds {n_members}"
         )

@@ -6,7 +6,7 @@ tables, is up to the module that makes the text for the terminal, or a page.
 
 from collections import Counter
 
-from skpriv.utils._text import printable
+from skpriv.utils._text import count, printable
 
 NEIGHBORS = "k-nearest neighbours"
 
@@ -103,7 +103,7 @@ def describe_features(data):
         f"{count} {_KINDS[kind][count > 1]} {_ENCODINGS[kind]}"
         for kind, count in counts.items()
     )
-    parts = [f"{data['features']}, from {len(used)} columns: {encodings}"]
+    parts = [f"{data['features']}, from {count(len(used), 'column')}: {encodings}"]
     marked = [column["name"] for column in used if column["n_missing"]]
     if marked:
         parts.append(f"missing values marked in {_names(marked)}")
@@ -131,7 +131,7 @@ def explain_more_notes(number):
 
 
 def _records(number):
-    return "1 record" if number == 1 else f"{number:,} records"
+    return count(number, "record")
 
 
 def _names(names):
@@ -251,7 +251,9 @@ def title_of_classes(n_classes, n_shown):
 
 def title_of_attack(attack):
     n_shadows = attack["n_shadows"]
-    return f"The likelihood ratio attack (LiRA), with {n_shadows} shadow models"
+    return (
+        f"The likelihood ratio attack (LiRA), with {count(n_shadows, 'shadow model')}"
+    )
 
 
 def headings_of_attack(attack):

@@ -94,6 +94,19 @@ def check_same_kind_of_label(y, y_fit):
         )
 
 
+def check_no_label_is_missing(y):
+    """Raise if a label is None.
+
+    Parameters
+    ----------
+    y : array-like
+    """
+    # A frame or a Series of pandas has its own way to say it, and its own array.
+    labels = np.asarray(y)
+    if labels.dtype.kind == "O" and any(label is None for label in labels.flat):
+        raise ValueError("y contains None; every row must have a label.")
+
+
 def _are_numbers(y):
     if y.dtype.kind == "O":
         return not any(isinstance(label, str) for label in y.flat)

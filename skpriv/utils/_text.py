@@ -1,4 +1,4 @@
-"""Text that others wrote, made safe to show."""
+"""Text that others wrote, made safe to show, and numbers of things in a sentence."""
 
 
 def printable(text):
@@ -16,3 +16,21 @@ def printable(text):
     return "".join(
         c if c.isprintable() else c.encode("unicode_escape").decode() for c in text
     )
+
+
+def count(number, noun, plural=None):
+    """Return a number of things, as in "1 record" and "1,200 records".
+
+    Parameters
+    ----------
+    number : int
+    noun : str
+        In the singular.
+    plural : str, default=None
+        None: the noun with an "s".
+
+    Returns
+    -------
+    text : str
+    """
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

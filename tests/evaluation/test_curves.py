@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from skpriv import LiRAAttack, LossAttack, WaKAScorer
+from skpriv import GLSScorer, LiRAAttack, LossAttack, WaKAScorer
 from skpriv.evaluation import minimization_curve, onion_effect
 
 X, Y = load_iris(return_X_y=True)
@@ -172,3 +172,13 @@ def test_fraction_that_leaves_too_little_is_named(attack, fraction, message):
     labels = np.repeat([0, 1], [45, 105])
     with pytest.raises(ValueError, match=f"{fraction},? .*{message}"):
         onion_effect(attack, X, labels, fraction=fraction)
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda s: s, lambda s: make_pipeline(StandardScaler(), s)]
+)
+def test_a_frozen_model_has_no_onion_effect(wrap):
+    X, y = load_iris(return_X_y=True)
+    frozen = FrozenEstimator(LogisticRegression(max_iter=1000).fit(X, y))
+    with pytest.raises(ValueError, match="its estimator is frozen"):
+        onion_effect(wrap(GLSScorer(frozen)), X, y)

@@ -160,3 +160,13 @@ def test_rates_that_are_no_numbers_from_0_to_1_are_refused(rates):
         tpr_at_fpr([0, 1], [0.0, 1.0], fpr=rates)
     with pytest.raises(ValueError, match=f"fprs {message}"):
         attack_report([0, 1], [0.0, 1.0], fprs=rates)
+
+
+def test_two_records_have_an_auc_but_no_threshold():
+    with pytest.warns(UserWarning, match="accuracy and the advantage of 2 records"):
+        report = attack_report([1, 0], [1.0, 0.0], fprs=[1.0])
+    assert report.auc == 1
+    assert np.isnan(report.balanced_accuracy)
+    assert np.isnan(report.advantage_interval).all()
+    given = attack_report([1, 0], [1.0, 0.0], fprs=[1.0], threshold=0.5)
+    assert given.balanced_accuracy == 1

@@ -159,3 +159,60 @@ def test_number_of_threads_does_not_change_a_bit(scorer, monkeypatch):
         results.append(everything(scorer, X, y, X[:99] + 0.01, y[:99]))
     for one, several in zip(*results, strict=True):
         np.testing.assert_array_equal(one, several)
+
+
+def _grid(seed=0, n=120):
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, 5, (n, 4)), rng.integers(0, 3, n)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("metric", "params"),
+    [
+        ("euclidean", None),
+        ("sqeuclidean", None),
+        ("manhattan", None),
+        ("cityblock", None),
+        ("chebyshev", None),
+        ("minkowski", {"p": 3}),
+        ("minkowski", {"p": 1}),
+        ("minkowski", {"p": 2, "w": [1, 2, 1, 1]}),
+        ("seuclidean", {"V": [1.0, 4.0, 1.0, 1.0]}),
+    ],
+)
+def test_ties_that_rounding_explains_are_ties_by_any_metric(dtype, metric, params):
+    C, y = _grid()
+    scorer = WaKAScorer(3, metric=metric, metric_params=params)
+    scaled = params
+    if metric == "seuclidean":
+        scaled = {"V": np.array(params["V"]) / 100**2}
+    expected = scorer.fit(C.astype(float), y).scores_
+    X = (100 + C / 100).astype(dtype)
+    scores = scorer.set_params(metric_params=scaled).fit(X, y).scores_
+    np.testing.assert_allclose(scores, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "chebyshev"])
+def test_whole_numbers_in_single_precision_are_not_taken_for_rounded(metric):
+    # Rounding at 1e5 would hide differences of 1e5 * 1e-7 * the number of steps.
+    rng = np.random.default_rng(3)
+    X, y = rng.integers(0, 2**20, (150, 3)).astype(float), rng.integers(0, 2, 150)
+    scorer = WaKAScorer(3, metric=metric)
+    expected = scorer.fit(X, y).scores_
+    np.testing.assert_array_equal(scorer.fit(X.astype("f4"), y).scores_, expected)
+
+
+def test_seuclidean_takes_the_variances_of_the_training_rows():
+    X, y = _problem_of_scales()
+    right = WaKAScorer(3).fit(X / X.std(axis=0, ddof=1), y).scores_
+    scores = WaKAScorer(3, metric="seuclidean").fit(X, y).scores_
+    np.testing.assert_allclose(scores, right, atol=1e-12)
+    spaced = WaKAScorer(3, metric="mahalanobis").fit(X, y).scores_
+    root = np.linalg.cholesky(np.linalg.inv(np.cov(X.T)))
+    np.testing.assert_allclose(spaced, WaKAScorer(3).fit(X @ root, y).scores_)
+
+
+def _problem_of_scales():
+    rng = np.random.default_rng(4)
+    return rng.normal(size=(60, 3)) * [1.0, 30.0, 900.0], rng.integers(0, 2, 60)

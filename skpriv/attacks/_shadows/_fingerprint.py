@@ -8,7 +8,7 @@ import zlib
 from functools import cache, partial, reduce
 from itertools import pairwise
 from pickle import PicklingError
-from types import MethodType
+from types import CodeType, FunctionType, MethodType
 
 import numpy as np
 import scipy.sparse as sp
@@ -48,7 +48,8 @@ def fingerprint(X, y, estimator, **settings):
     Raises
     ------
     ValueError
-        If it cannot be told whether a parameter has changed: a lambda, for example.
+        If it cannot be told whether a parameter has changed: a function without a
+        source, for example.
     """
     entries = {"X": describe_rows(X), "y": describe_rows(y)}
     parameters = {
@@ -72,6 +73,7 @@ class _Description:
 
     def __init__(self):
         self._packages = {"numpy", "skpriv", "sklearn"}
+        self._described = set()
 
     def versions(self):
         found = {
@@ -88,8 +90,8 @@ class _Description:
             return self.of(value)
         except (PicklingError, AttributeError, TypeError, OSError, KeyError) as error:
             raise ValueError(
-                f"cache_dir needs {name} to be defined in a module and to be "
-                f"picklable, to tell whether it has changed; got {value!r}."
+                f"cache_dir needs {name} to have a source, or else to be picklable, "
+                f"to tell whether it has changed; got {value!r}."
             ) from error
 
     def of(self, value):
@@ -119,23 +121,66 @@ class _Description:
         sources = sorted({self._source(part) for part in defining} - {None})
         if not sources:
             return name
-        digest = hashlib.sha256("".join(sources).encode()).hexdigest()
-        return f"{name} (source {digest[:16]})"
+        return f"{name} (source {_digest(''.join(sources))})"
 
     def _source(self, code):
-        """Source of the module that defines some code; None if a version tells."""
+        """Source of what defines some code; None if a version tells.
+
+        That is the module, or the class or function itself, with all that it uses, if
+        it is defined in a notebook or within a function.
+        """
         package = code.__module__.partition(".")[0]
         if package in sys.stdlib_module_names:
             return None
         self._packages.add(package)
         module = sys.modules[code.__module__]
         file = getattr(module, "__file__", None)
-        if package in _LIBRARIES or (file and not file.endswith(".py")):
+        compiled = file and not file.endswith(".py") and package != "__main__"
+        if package in _LIBRARIES or compiled:
             return None
-        # What is defined within a function depends on more than the source.
-        if reduce(getattr, code.__qualname__.split("."), module) is not code:
-            raise PicklingError(f"{code.__qualname__} is another object.")
-        return inspect.getsource(module)
+        if file and _is_member(code, module):
+            return inspect.getsource(module)
+        return str(self._of_local(code))
+
+    def _of_local(self, code):
+        """Describe a class or a function by its own source and what it refers to."""
+        if id(code) in self._described:
+            return code.__qualname__  # it refers to itself
+        self._described.add(id(code))
+        if not isinstance(code, type):
+            return self._of_function(code)
+        members = sorted(vars(code).items())
+        return [code.__qualname__, *([n, self._of_member(m)] for n, m in members)]
+
+    def _of_member(self, member):
+        if isinstance(member, staticmethod | classmethod):
+            member = member.__func__
+        if isinstance(member, property):
+            return [self._of_member(f) for f in (member.fget, member.fset) if f]
+        if isinstance(member, FunctionType):
+            return self._of_function(member)
+        return repr(member) if _is_simple(member) else type(member).__name__
+
+    def _of_function(self, function):
+        function = inspect.unwrap(function)
+        body = inspect.getsource(function)
+        if function.__name__ == "<lambda>":  # one of several in the line, maybe
+            body = [body, _instructions(function.__code__)]
+        used = inspect.getclosurevars(function)
+        given = [function.__defaults__, function.__kwdefaults__]
+        names = {**used.nonlocals, **used.globals}
+        others = [[name, self._of_used(v)] for name, v in sorted(names.items())]
+        return [body, self.of(given), others]
+
+    def _of_used(self, value):
+        if inspect.ismodule(value):
+            package = value.__name__.partition(".")[0]
+            if package not in sys.stdlib_module_names:
+                self._packages.add(package)
+            return value.__name__
+        if isinstance(value, FunctionType | type) and id(value) in self._described:
+            return value.__qualname__
+        return self.of(value)
 
     def _of_state(self, value):
         if _is_estimator(value):
@@ -154,6 +199,33 @@ class _Description:
         settings = {k: self.of(v) for k, v in vars(part).items() if _is_simple(v)}
         tensors = {k: self._of_state(v) for k, v in part.state_dict().items()}
         return [name, self._of_code(type(part)), settings, tensors]
+
+
+def _digest(text):
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _simple(constant):
+    """Put a set, whose order differs in every process, in order."""
+    if isinstance(constant, frozenset):
+        return sorted(map(repr, constant))
+    return repr(constant)
+
+
+def _is_member(code, module):
+    """Tell whether code is what its module has by its name."""
+    try:
+        return reduce(getattr, code.__qualname__.split("."), module) is code
+    except AttributeError:
+        return False
+
+
+def _instructions(code):
+    constants = [
+        _instructions(part) if isinstance(part, CodeType) else str(_simple(part))
+        for part in code.co_consts
+    ]
+    return [code.co_code.hex(), code.co_names, code.co_varnames, constants]
 
 
 class _Hasher(NumpyHasher):

@@ -11,6 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
 from skpriv.attacks._shadows._signals import signals_from_probabilities, votes
 from skpriv.attacks._shadows._training import FinishedShadow, Shadows
+from skpriv.utils._text import count
 from skpriv.utils._threads import for_rows
 
 _MISSED = 1e-9
@@ -142,7 +143,8 @@ class NearestNeighborShadows(Shadows):
         k, codes = self._model.n_neighbors, self._neighbors.codes
         if members.sum() < k:
             raise ValueError(
-                f"n_neighbors is {k}, but a shadow has only {members.sum()} records "
+                f"n_neighbors is {k}, but a shadow has only "
+                f"{count(members.sum(), 'record')} "
                 "to be trained on; it must be at most half of the number of records."
             )
         counts = np.empty((codes.size, self._place_values.size))

@@ -7,6 +7,7 @@ import numpy as np
 
 from skpriv.attacks._shadows._signals import compare_methods
 from skpriv.attacks._shadows._tasks import Classification, Regression
+from skpriv.utils._text import count
 from skpriv.utils._training import seeded_torch
 
 _SHIFTS = 2
@@ -143,7 +144,8 @@ def _checked_queries(queries, X):
             )
         if matrix.shape[0] != X.shape[0]:
             raise ValueError(
-                f"augmentations returned a matrix of {matrix.shape[0]} rows; it must "
+                "augmentations returned a matrix of "
+                f"{count(matrix.shape[0], 'row')}; it must "
                 f"have one row for each of the {X.shape[0]} records."
             )
         yield matrix

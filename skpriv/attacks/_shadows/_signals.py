@@ -4,6 +4,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from skpriv.utils._pipelines import parts_of
+from skpriv.utils._text import count
 
 CLASS_SIGNALS = ("logit", "hinge", "loss")
 
@@ -262,7 +263,7 @@ def _check_finite(response, model, method):
     if bad.any():
         raise ValueError(
             f"{method} of {type(model).__name__} is NaN or infinite for {bad.sum()} of "
-            f"{bad.size} records; an attack needs finite outputs."
+            f"{count(bad.size, 'record')}; an attack needs finite outputs."
         )
 
 

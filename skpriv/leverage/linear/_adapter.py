@@ -15,7 +15,11 @@ from skpriv.leverage.linear._held_out import held_out, holds_out, remember_split
 from skpriv.leverage.linear._polish import polish
 from skpriv.leverage.linear._readers import READERS, SMOOTH_LOSSES
 from skpriv.leverage.linear._sensitivities import LinearSensitivities
-from skpriv.leverage.linear._stationary import LEAST_SQUARES, largest_excess
+from skpriv.leverage.linear._stationary import (
+    LEAST_SQUARES,
+    is_far_from_optimum,
+    largest_excess,
+)
 from skpriv.utils._labels import Labels
 from skpriv.utils._pipelines import last_step
 
@@ -119,7 +123,8 @@ class LinearAdapter(Adapter):
                 "models of random halves differ. Use a penalty, cv, or shadow models.",
                 stacklevel=3,
             )
-        if self.frozen and self._was_fitted_elsewhere(sensitivities, y, sample_weight):
+        records = (rows, y, sample_weight)
+        if self.frozen and self._was_fitted_elsewhere(sensitivities, *records):
             return WithoutScores(Status.OTHER_RECORDS)
         return sensitivities
 
@@ -130,10 +135,10 @@ class LinearAdapter(Adapter):
         rows = rows.tocsr() if sp.issparse(rows) else rows
         return polish(sensitivities, rows, y, sample_weight, attack_power=attack_power)
 
-    def _was_fitted_elsewhere(self, sensitivities, y, sample_weight):
-        """Tell whether a fit by least squares is not the one of these records."""
+    def _was_fitted_elsewhere(self, sensitivities, X, y, sample_weight):
+        """Tell whether a fit is not the one of these records."""
         if not isinstance(self.model, LEAST_SQUARES):
-            return False
+            return is_far_from_optimum(self.model, sensitivities, X, y, sample_weight)
         squares = sensitivities.sum_of_squares(y, sample_weight)
         largest = largest_excess(self.model, sample_weight.sum(), squares)
         return sensitivities.excess > largest

@@ -55,13 +55,24 @@ class MultinomialSensitivities(LinearSensitivities):
         weighted_residuals = residuals * weights[:, None]
         self._invert(proba, weights, halves=attack_power)
         n_classes, size = proba.shape[1], self.features.n_coordinates
-        step = -self._root.solve(self._gradient(weighted_residuals)[self._parameters])
+        gradient = self._gradient(weighted_residuals)[self._parameters]
+        step = -self._root.solve(gradient)
+        self._excess = -float(gradient @ step) / 2
         self._step = self._scatter(step, n_classes * size).reshape(n_classes, size)
         self._covariance = None
         if attack_power:
             G = self._gradient_moments(weighted_residuals)
             self._covariance = self._half_inverse @ G @ self._half_inverse
         return self
+
+    @property
+    def excess(self):
+        """By how much the objective exceeds its minimum, to second order."""
+        return self._excess
+
+    def gradient(self, X, y, sample_weight):
+        _, residuals, weights = self._predict(X, y, sample_weight)
+        return self.objective.gradient(X, -residuals * weights[:, None])
 
     def stepped(self):
         return self.objective.moved(

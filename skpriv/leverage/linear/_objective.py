@@ -90,6 +90,27 @@ class Objective:
             return None
         return replace(self, coef=coef, intercept=intercept)
 
+    def gradient(self, X, by_logit):
+        """Return the gradient of the objective.
+
+        Parameters
+        ----------
+        X : {ndarray, sparse matrix} of shape (n_records, n_features)
+            A design.
+        by_logit : ndarray of shape (n_records, n_outputs)
+            Gradients of the weighted losses in the logits.
+
+        Returns
+        -------
+        gradient : ndarray of shape (n_outputs, n_features + fit_intercept)
+        """
+        outputs = range(len(self.coef))
+        penalty = np.array([self.penalty_gradient(output) for output in outputs])
+        gradient = np.asarray(X.T @ by_logit).T + penalty
+        if not self.fit_intercept:
+            return gradient
+        return np.column_stack([gradient, by_logit.sum(axis=0)])
+
     @property
     def has_l1(self):
         """Whether any weight has an L1 penalty."""

@@ -242,6 +242,11 @@ class SeparableSensitivities(LinearSensitivities):
             self._solved.append(solved)
         return self
 
+    def gradient(self, X, y, sample_weight):
+        X, (f, targets, weights) = self._read(X, y, sample_weight)
+        gradients = weights * self.objective.loss.gradient(targets, f)
+        return self.objective.gradient(X, gradients)
+
     def stepped(self):
         return self.objective.moved(
             (output, solved.columns, *solved.features.push_forward(step))

@@ -1,15 +1,26 @@
-"""How near to its optimum a fit by least squares must be, by the solver's account."""
+"""How near to its optimum a fitted model must be, by its solver's account."""
 
 import numpy as np
 from sklearn.linear_model import (
     ElasticNet,
+    GammaRegressor,
     Lasso,
     LinearRegression,
+    LogisticRegression,
+    PoissonRegressor,
     Ridge,
     RidgeClassifier,
+    TweedieRegressor,
 )
 
 LEAST_SQUARES = (ElasticNet, Lasso, LinearRegression, Ridge, RidgeClassifier)
+# Solvers of smooth losses that stop once no entry of the gradient exceeds ``tol``.
+_SMOOTH = (LogisticRegression, GammaRegressor, PoissonRegressor, TweedieRegressor)
+_BY_GRADIENT = ("lbfgs", "newton-cg", "newton-cholesky")
+_GRADIENT_MARGIN = 3
+# What is less than this share of what the absence of a record changes, in the mean,
+# may have any cause.
+_SHARE_OF_RECORD = 0.01
 _DIRECT_SOLVERS = ("cholesky", "svd")
 # Excess of the objective over its minimum, relative to the sum of squares of the
 # targets. Direct solvers leave rounding errors, which are squared here.
@@ -58,3 +69,38 @@ def _truncates(model):
         return not model.positive  # fitted to sparse rows, by iterations
     cut = np.abs(singular[model.rank_ :])
     return bool((cut > _EMPTY * singular[0]).any())
+
+
+def is_far_from_optimum(model, sensitivities, X, y, sample_weight):
+    """Tell whether a smooth model is further from its optimum than its solver allows.
+
+    Solvers that stop by the gradient leave no entry of it above ``tol``, per unit of
+    weight. Records that are missing, or weighted otherwise, show in it: an entry above
+    three times ``tol`` is not the solver's, unless it stopped at ``max_iter``. For that
+    to be said, the Newton decrement must also be at least a hundredth of the mean
+    record's, which is its self-influence.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    sensitivities : LinearSensitivities
+        Of the model, at the given records.
+    X, y, sample_weight
+        As of ``sensitivities.solve``.
+
+    Returns
+    -------
+    far : bool
+        Also False for a model whose solver stops by another rule.
+    """
+    if not isinstance(model, _SMOOTH) or model.solver not in _BY_GRADIENT:
+        return False
+    if np.max(model.n_iter_) >= model.max_iter or sensitivities.objective.has_l1:
+        return False
+    gradient = sensitivities.gradient(X, y, sample_weight)
+    largest = np.abs(gradient).max() / sample_weight.sum()
+    if largest <= _GRADIENT_MARGIN * model.tol:
+        return False
+    alone = sensitivities.terms(X, y, sample_weight).self_influence
+    return bool(2 * sensitivities.excess > _SHARE_OF_RECORD * np.nanmean(alone))

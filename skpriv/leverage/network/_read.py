@@ -7,8 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 import torch
+from torch.overrides import TorchFunctionMode
 
 from skpriv.leverage.network._losses import LogisticLoss, SoftmaxLoss, SquaredLoss
+
+_HALF = (torch.float16, torch.bfloat16)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,8 +116,10 @@ class Network:
             )
 
     def _evaluate(self, inputs):
+        watch = _HalfPrecision()
         try:
-            return self.module(inputs)
+            with watch:
+                outputs = self.module(inputs)
         except RuntimeError as error:
             if "dtype" not in str(error) and "type" not in str(error):
                 raise
@@ -123,6 +128,12 @@ class Network:
                 "which it is scored; its forward must not convert to another dtype "
                 f"({str(error).splitlines()[0]})."
             ) from error
+        if watch.found and getattr(outputs, "dtype", None) not in _HALF:
+            raise ValueError(
+                f"estimator's network computes in {watch.found} in its forward, which "
+                "is not precise enough for scores; it must not convert to it."
+            )
+        return outputs
 
     def _has_nan(self):
         return any(p.isnan().any() for p in self.module.parameters())
@@ -329,3 +340,22 @@ def copy_for_evaluation(module, device):
     """Copy a module in double precision and evaluation mode, without gradients."""
     module = copy.deepcopy(module).to(device=device, dtype=torch.float64)
     return module.eval().requires_grad_(False)
+
+
+class _HalfPrecision(TorchFunctionMode):
+    """Note whether anything is computed in half precision.
+
+    Attributes
+    ----------
+    found : torch.dtype or None
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.found = None
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        if isinstance(result, torch.Tensor) and result.dtype in _HALF:
+            self.found = result.dtype
+        return result

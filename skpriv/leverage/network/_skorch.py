@@ -1,5 +1,6 @@
 """Read skorch nets: their rows, labels, criterion and weight decay."""
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -151,6 +152,7 @@ class SkorchReader(Reader):
             },
             trainable=frozenset(trained),
             device=device,
+            half_sample_damping=_half_sample_damping(self.model, n_records),
         )
 
     @staticmethod
@@ -170,9 +172,7 @@ def criterion_of(net):
 
 def net_dtype(net):
     """Return the numpy dtype that a net computes in, or would after initialization."""
-    module = getattr(net, "module_", net.module)
-    parameters = module.parameters() if isinstance(module, torch.nn.Module) else ()
-    own = (p.dtype for p in parameters if p.is_floating_point())
+    own = (p.dtype for p in _module_of(net).parameters() if p.is_floating_point())
     dtype = next(own, torch.get_default_dtype())
     try:
         return torch.empty(0, dtype=dtype).numpy().dtype
@@ -185,12 +185,15 @@ def net_dtype(net):
 
 def embeds(net):
     """Tell whether a net has an embedding, whose inputs are integers."""
+    return any(isinstance(part, _EMBEDDINGS) for part in _module_of(net).modules())
+
+
+def _module_of(net):
+    """Return the module of a net, or one that it would be fitted with."""
     if net.initialized_:
-        module = net.module_
-    else:
-        with torch.random.fork_rng(devices=[]):
-            module = net.initialized_instance(net.module, net.get_params_for("module"))
-    return any(isinstance(part, _EMBEDDINGS) for part in module.modules())
+        return net.module_
+    with torch.random.fork_rng(devices=[]):
+        return net.initialized_instance(net.module, net.get_params_for("module"))
 
 
 def check_net(net):
@@ -362,6 +365,18 @@ def read_weight_decay(net, n_records, sample_weight=None):
         for p in group["params"]
         if id(p) in names
     }
+
+
+def _half_sample_damping(net, n_records):
+    """Return how much larger the penalty is if half of the records are trained on.
+
+    It is 1 on the mean loss. Next to a sum over each batch it is 2 where one batch
+    holds all records, and about 1 where there are many batches.
+    """
+    if criterion_of(net).reduction == "mean":
+        return 1.0
+    _, n_batches = epoch_of(net, n_records)
+    return 2 * math.ceil(n_batches / 2) / n_batches
 
 
 def _is_coupled(group):

@@ -19,7 +19,7 @@ from skpriv.leverage.network._cg import conjugate_gradients, nystrom
 _RANK = 256
 # Largest ratio of the eigenvalues that are not preconditioned to a damping that is
 # chosen. The number of steps grows with its root.
-_CONDITION = 100
+_CONDITION = 10
 # A row is estimable if no more than this share of its squared length lies in the null
 # space of the curvature; more than rounding leaves there.
 _NULL_SPACE_SHARE = 1e-6
@@ -190,7 +190,7 @@ def precondition(gauss_newton, damping, n_columns, random_state):
 
 
 def least_damping(preconditioner):
-    """Return the damping with which systems are solved in about a hundred steps.
+    """Return the damping with which systems are solved in a few dozen steps.
 
     Parameters
     ----------

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import linecache
 import os
 import subprocess
 import sys
@@ -12,10 +13,12 @@ import resuming
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 from scipy.stats import loguniform, randint, rv_discrete, uniform
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.datasets import load_iris
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import RandomizedSearchCV
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -437,8 +440,74 @@ def test_cache_needs_an_integer_seed_and_no_models(tmp_path):
 
 
 def test_parameter_without_a_fingerprint_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="cache_dir needs augmentations to be defined"):
-        _attack(tmp_path, augmentations=lambda X, rng: [X]).fit(X, Y)
+    without_source = eval("lambda X, rng: [X]")
+    with pytest.raises(ValueError, match="cache_dir needs augmentations to have a sou"):
+        _attack(tmp_path, augmentations=without_source).fit(X, Y)
+
+
+def _shift(by, times=1):
+    def shifted(X, rng, scale=times):
+        return [X + by * scale]
+
+    return shifted
+
+
+def test_functions_within_functions_are_told_apart_by_what_they_use(tmp_path):
+    _attack(tmp_path, augmentations=_shift(1)).fit(X, Y)
+    _attack(tmp_path, augmentations=_shift(1)).fit(X, Y)
+    for other in (_shift(2), _shift(1, times=3)):
+        with pytest.raises(ValueError, match="Changed: augmentations"):
+            _attack(tmp_path, augmentations=other).fit(X, Y)
+
+
+def test_lambdas_of_one_line_are_told_apart(tmp_path):
+    one, two = (lambda X, rng: [X + 1]), (lambda X, rng: [X + 2])
+    _attack(tmp_path, augmentations=one).fit(X, Y)
+    _attack(tmp_path, augmentations=one).fit(X, Y)
+    with pytest.raises(ValueError, match="Changed: augmentations"):
+        _attack(tmp_path, augmentations=two).fit(X, Y)
+
+
+NOTEBOOK = """
+FACTOR = {factor}
+
+def helper(X):
+    return X * FACTOR
+
+class Scaled(TransformerMixin, BaseEstimator):
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return helper(X)
+"""
+
+
+def _cell(factor):
+    """Run a cell as a notebook does."""
+    source = NOTEBOOK.format(factor=factor)
+    linecache.cache["<cell>"] = (len(source), None, source.splitlines(True), "<cell>")
+    names = {
+        "__name__": "__main__",
+        "TransformerMixin": TransformerMixin,
+        "BaseEstimator": BaseEstimator,
+    }
+    exec(compile(source, "<cell>", "exec"), names)
+    return names
+
+
+@pytest.mark.parametrize("kind", ["function", "class"])
+def test_a_notebook_is_compared_by_what_its_cells_use(kind):
+    described = []
+    for factor in (1, 1, 2):
+        names = _cell(factor)
+        step = FunctionTransformer(names["helper"])
+        if kind == "class":
+            step = names["Scaled"]()
+        entries, _ = fingerprint(X, Y, make_pipeline(step, GaussianNB()))
+        described.append(entries)
+    assert described[0] == described[1]
+    assert described[0] != described[2]
 
 
 def test_cache_keeps_little_more_than_the_signals(tmp_path):

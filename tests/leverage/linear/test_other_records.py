@@ -4,15 +4,20 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import (
     ElasticNet,
     Lasso,
     LinearRegression,
+    LogisticRegression,
+    PoissonRegressor,
     Ridge,
     RidgeClassifier,
+    TweedieRegressor,
 )
+from sklearn.preprocessing import StandardScaler
 
 from skpriv import GLSScorer
 
@@ -103,3 +108,54 @@ def test_fits_of_sparse_rows_are_not_suspected():
     for model in (LinearRegression(), Ridge(0.1), Ridge(solver="sag")):
         scores = GLSScorer(FrozenEstimator(model.fit(X, y))).fit(X, y).scores_
         assert np.isfinite(scores).all()
+
+
+SMOOTH = [
+    LogisticRegression(),
+    LogisticRegression(solver="newton-cg", C=10),
+    LogisticRegression(solver="newton-cholesky"),
+    PoissonRegressor(alpha=0.1),
+    PoissonRegressor(alpha=0.1, solver="newton-cholesky"),
+    TweedieRegressor(power=1.5, link="log", alpha=0.1),
+]
+
+
+def smooth_targets(model, y, n_classes=2):
+    if isinstance(model, LogisticRegression):
+        return np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
+    return np.floor(np.exp(np.clip((y - y.mean()) / 4, -2, 2)) * 2)
+
+
+@pytest.mark.parametrize("model", SMOOTH, ids=str)
+@pytest.mark.parametrize("n_missing", [5, 60])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_smooth_models_that_were_fitted_without_some_records_are_found_out(
+    records, model, n_missing, n_classes
+):
+    X, y = records[0] - 3, smooth_targets(model, records[1], n_classes)
+    model.fit(X[n_missing:], y[n_missing:])
+    with pytest.warns(ConvergenceWarning, match="fitted on other rows"):
+        scorer = GLSScorer(FrozenEstimator(model)).fit(X, y)
+    assert np.isnan(scorer.scores_).all()
+    model.fit(X, y)
+    assert np.isfinite(GLSScorer(FrozenEstimator(model)).fit(X, y).scores_).all()
+
+
+def test_smooth_models_of_weighted_records_need_the_weights(records):
+    X, y = records[0] - 3, smooth_targets(SMOOTH[0], records[1])
+    weights = np.random.default_rng(1).uniform(0.2, 5, N)
+    frozen = FrozenEstimator(LogisticRegression().fit(X, y, sample_weight=weights))
+    scorer = GLSScorer(frozen).fit(X, y, sample_weight=weights)
+    assert np.isfinite(scorer.scores_).all()
+    with pytest.warns(ConvergenceWarning, match="with other weights"):
+        assert np.isnan(GLSScorer(frozen).fit(X, y).scores_).all()
+
+
+@pytest.mark.parametrize("load", [load_breast_cancer, load_iris, load_digits])
+@pytest.mark.parametrize("solver", ["lbfgs", "newton-cg", "newton-cholesky"])
+def test_fits_at_the_default_tolerance_are_not_suspected(load, solver):
+    X, y = load(return_X_y=True)
+    X = StandardScaler().fit_transform(X[::2])
+    model = LogisticRegression(solver=solver, max_iter=1000).fit(X, y[::2])
+    scorer = GLSScorer(FrozenEstimator(model)).fit(X, y[::2])
+    assert np.isfinite(scorer.scores_).all()

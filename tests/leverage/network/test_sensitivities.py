@@ -405,7 +405,7 @@ def test_negative_curvature_gives_no_score(solver):
     assert not scorer.converged_.any()
     assert scorer.damping_ == 0
     assert scorer.solver_ == solver
-    with pytest.warns(ConvergenceWarning, match="1 of 1 records"):
+    with pytest.warns(ConvergenceWarning, match="1 of 1 record "):
         assert np.isnan(scorer.score_samples(X[:1] + 0.1, y[:1])).all()
 
 
@@ -446,7 +446,7 @@ def test_without_damping_least_squares_have_their_rank():
     beyond = X[:2].copy()
     beyond[0, 3] += 1
     beyond[1, 5] += 1
-    with pytest.warns(ConvergenceWarning, match="1 of 2 records have no score"):
+    with pytest.warns(ConvergenceWarning, match="1 of 2 records has no score"):
         scores = found.score_samples(beyond, y[:2])
     assert_array_equal(np.isnan(scores), [True, False])
 
@@ -639,7 +639,7 @@ def test_units_that_no_record_activates_make_new_records_not_estimable(solver):
     ).fit(X, y)
     assert np.isfinite(scorer.scores_).all()
     new = np.array([[0.3, 0.3], [-0.3, 0.3]])
-    with pytest.warns(ConvergenceWarning, match="1 of 2 records have no score"):
+    with pytest.warns(ConvergenceWarning, match="1 of 2 records has no score"):
         scores = scorer.score_samples(new, y[:2])
     assert_array_equal(np.isnan(scores), [False, True])
 
@@ -741,7 +741,7 @@ def test_a_sketch_without_weight_decay_has_a_damping_that_works(monkeypatch):
     eigenvalues = torch.linalg.eigvalsh(H).flip(0).numpy()
     assert scorer.damping_ > 1.5e-3 * eigenvalues.mean()
     # The approximate eigenvalues are somewhat below the true ones.
-    assert eigenvalues[50] < 100 * scorer.damping_ <= eigenvalues[19] * (1 + 1e-6)
+    assert eigenvalues[50] < 10 * scorer.damping_ <= eigenvalues[19] * (1 + 1e-6)
     assert np.isfinite(scorer.scores_).all()
 
 
