@@ -1,0 +1,234 @@
+"""Small-area estimation of each record's attack success from a few shadow models.
+
+Statisticians call it small-area estimation when thousands of areas have a noisy
+measurement each, and what is known about all of them is used for each one. Here a
+record is an area, its measurement comes from a few shadows, and cheap scores are what
+is known.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from skpriv.risk._moments import moments
+from skpriv.risk._posterior import PRIOR, PRIOR_WITH_THEORY, Half, combine, window_means
+from skpriv.risk._stack import (
+    Fitted,
+    default_members,
+    out_of_fold_predictions,
+    ranks,
+    stack,
+)
+
+# Smallest variance of a record's signals, relative to the median of all records.
+_SMALLEST_VARIANCE = 1e-3
+
+
+class RiskEstimate(NamedTuple):
+    """Estimated attack success.
+
+    Attributes
+    ----------
+    success : ndarray of shape (n_records,)
+    interval : ndarray of shape (n_records, 2)
+    separation, variance : ndarray of shape (n_records,)
+        Distance of the means of the signals with and without the record, in standard
+        deviations of the signals, and its variance.
+    weights : ndarray of shape (n_members,)
+        Weights of the members of the stack, those of the two halves averaged.
+    """
+
+    success: np.ndarray
+    interval: np.ndarray
+    separation: np.ndarray
+    variance: np.ndarray
+    weights: np.ndarray
+
+
+def estimate_risk(
+    in_, out, covariates, successes=(), *, y=None, regressor=None, confidence_level=0.95
+):
+    """Estimate each record's attack success from all records.
+
+    Parameters
+    ----------
+    in_, out : ndarray of shape (n_pairs, n_records)
+        Signals at the shadow of each pair that was trained with the record, and at the
+        one that was not; NaN where there is none. The even pairs are one half of the
+        shadows, and the odd ones the other.
+    covariates : ndarray of shape (n_records, n_covariates)
+        Higher: more exposed. NaN where they are missing. The mean signal at shadows
+        without the record is added as the last one.
+    successes : sequence of int, default=()
+        Columns of `covariates` that estimate attack success itself.
+    y : ndarray of shape (n_records,), default=None
+        For regression models, whose signals are predictions: the targets.
+    regressor : regressor, default=None
+        Used in place of the stack.
+    confidence_level : float, default=0.95
+
+    Returns
+    -------
+    estimate : RiskEstimate
+    """
+    # Folds follow the signals, not the order in which records happen to stand.
+    order = np.argsort(np.nansum(in_, axis=0) + np.nansum(out, axis=0), kind="stable")
+    in_, out, covariates = in_[:, order], out[:, order], covariates[order]
+    if y is not None:
+        y = y[order]
+    measured = [_measured_half(in_, out, covariates, y, half) for half in (0, 1)]
+    log_variances, unknown = shrunk_log_variances(*measured)
+    halves, weights = [], []
+    for half, log_variance in zip(measured, log_variances, strict=True):
+        half, weight = _predicted_half(
+            half, log_variance, unknown, successes, covariates, regressor
+        )
+        halves.append(half)
+        weights.append(weight)
+    mean, variance = combine(halves, PRIOR_WITH_THEORY if len(successes) else PRIOR)
+    success, interval = to_success(mean, variance, confidence_level)
+    back = np.argsort(order, kind="stable")
+    return RiskEstimate(
+        success[back],
+        interval[back],
+        mean[back],
+        variance[back],
+        np.mean(weights, axis=0),
+    )
+
+
+class _Measured(NamedTuple):
+    """What one half of the shadows measures, and what is known from the other."""
+
+    covariates: np.ndarray
+    covariates_without: list
+    gap: np.ndarray
+    gaps: np.ndarray
+    log_variance: np.ndarray
+
+
+def _measured_half(in_, out, covariates, y, half):
+    own, other = slice(half, None, 2), slice(1 - half, None, 2)
+    # From the same shadows, the noise of the exposure would be in the gap as well.
+    sign, exposure = _exposure(in_[other], out[other], y)
+    parts = [
+        _exposure(in_[other][1 - parity :: 2], out[other][1 - parity :: 2], y)[1]
+        for parity in (0, 1)
+    ]
+    gap, _, variance = moments(in_[own], out[own])
+    known = [ranks(column) for column in covariates.T]
+    return _Measured(
+        np.column_stack([*known, ranks(exposure)]),
+        [np.column_stack([*known, ranks(part)]) for part in parts],
+        sign * gap,
+        sign * (in_[own] - out[own]),
+        _log_variance(variance),
+    )
+
+
+def _exposure(in_, out, y):
+    """Sign by which signals are multiplied, and how badly records are predicted."""
+    mean = moments(in_, out).out
+    if y is None:
+        return 1.0, -mean
+    return np.where(y < mean, -1.0, 1.0), np.abs(y - mean)
+
+
+def _log_variance(variance):
+    positive = variance[variance > 0]
+    floor = _SMALLEST_VARIANCE * np.median(positive) if positive.size else 1e-12
+    return np.log(np.maximum(variance, max(floor, 1e-12)))
+
+
+def shrunk_log_variances(first, second):
+    """Shrink the logarithms of variances towards a regression on the covariates.
+
+    Parameters
+    ----------
+    first, second : _Measured
+        The halves of the shadows.
+
+    Returns
+    -------
+    log_variances : tuple of two ndarray of shape (n_records,)
+    unknown : float
+        Variance of what is left unknown of a logarithm.
+    """
+    levels, biases = [], []
+    for half in (first, second):
+        members = default_members(half.covariates, increasing=False)
+        (predictions,) = out_of_fold_predictions(
+            members, half.covariates, half.log_variance
+        )
+        level = predictions @ stack(predictions, half.log_variance)
+        ratio = np.exp(half.log_variance - level)
+        order = np.argsort(level, kind="stable")
+        levels.append(level)
+        biases.append(-np.log(window_means(ratio, order, 0.2)))
+    rests = [
+        half.log_variance - level
+        for half, level in zip((first, second), levels, strict=True)
+    ]
+    # What two halves have in common is not noise.
+    common = max(np.nanmean(rests[0] * rests[1]), 0.0)
+    noise = np.nanmean((rests[0] - rests[1]) ** 2) / 2
+    share = common / (common + noise) if common else 0.0
+    log_variances = tuple(
+        level - bias - common / 2 + share * np.nan_to_num(rest)
+        for level, rest, bias in zip(levels, rests, biases, strict=True)
+    )
+    return log_variances, share * noise
+
+
+def _predicted_half(half, log_variance, variance, successes, covariates, regressor):
+    """Predict the standardised gaps of one half of the shadows."""
+    scale = np.exp(-log_variance / 2 + variance / 8)
+    target = half.gap * scale
+    if regressor is None:
+        members = default_members(half.covariates)
+    else:
+        members = [Fitted(regressor)]
+    predictions = out_of_fold_predictions(
+        members, half.covariates, target, *half.covariates_without
+    )
+    if regressor is None:
+        direct = [_separation(covariates[:, column]) for column in successes]
+        direct = np.broadcast_to(
+            np.reshape(direct, (-1, len(target))).T,
+            (*predictions.shape[:2], len(direct)),
+        )
+        predictions = np.concatenate([predictions, direct], axis=2)
+        weights = stack(predictions[0], target)
+    else:
+        weights = np.ones(1)
+    prediction, *without = predictions @ weights
+    return Half(half.gaps * scale, prediction, np.stack(without)), weights
+
+
+def _separation(success):
+    """Separation of which a success follows; its mean where that is missing."""
+    separation = 2 * ndtri(np.clip(success, 0.5, 1 - 1e-6))
+    return np.where(np.isnan(separation), np.nanmean(separation), separation)
+
+
+def to_success(mean, variance, confidence_level=0.95):
+    """Attack success of an uncertain separation, and its interval.
+
+    Parameters
+    ----------
+    mean, variance : ndarray of shape (n_records,)
+        Of the separation, whose distribution is taken to be normal.
+    confidence_level : float, default=0.95
+
+    Returns
+    -------
+    success : ndarray of shape (n_records,)
+        Its mean, at least 0.5.
+    interval : ndarray of shape (n_records, 2)
+    """
+    success = ndtr(mean / 2 / np.sqrt(1 + variance / 4))
+    reach = ndtri((1 + confidence_level) / 2) * np.sqrt(variance)
+    low, high = ndtr((mean - reach) / 2), ndtr((mean + reach) / 2)
+    interval = np.stack([np.minimum(low, success), np.maximum(high, success)], axis=1)
+    return np.maximum(success, 0.5), np.maximum(interval, 0.5)
