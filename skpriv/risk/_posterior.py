@@ -1,7 +1,7 @@
 """From a prediction and a noisy measurement of each record to an estimate.
 
 The residual of the prediction is taken to grow with the prediction m, and with the
-spread s of all predictions: its variance is α |m| (s + |m|) / 2, with one α for all
+spread s of all predictions: its variance is α |m| (s + 2 |m|) / 3, with one α for all
 records. α is what products of the residuals of two halves of the shadows estimate
 without bias. A few shadows say little about it, so it has a prior.
 """
@@ -12,7 +12,7 @@ import numpy as np
 
 # Mean and standard deviation of α, measured with many shadows on forests and boosting,
 # and on linear models whose theory predicts the separation.
-PRIOR, PRIOR_WITH_THEORY = (0.04, 0.02), (0.015, 0.01)
+PRIOR, PRIOR_WITH_THEORY = (0.04, 0.02), (0.012, 0.006)
 # A window has this share of the records, and at least this many of them.
 _WINDOW_SHARE, _SMALLEST_WINDOW = 0.05, 30
 
@@ -48,12 +48,15 @@ class Separation(NamedTuple):
     variance: np.ndarray
 
 
-def combine(halves, prior=PRIOR):
+def combine(halves, unknown_scale=0.0, prior=PRIOR):
     """Shrink measurements towards predictions.
 
     Parameters
     ----------
     halves : tuple of two Half
+    unknown_scale : float, default=0.0
+        Variance of what is unknown of the logarithm of the variance by which gaps were
+        divided. Predictions average over it.
     prior : tuple of two float
         Mean and standard deviation of α.
 
@@ -73,14 +76,18 @@ def combine(halves, prior=PRIOR):
     share = np.nan_to_num(share)
     surprise = np.where(share > 0, measured - predicted, 0.0)
     mean = predicted + share * surprise
-    variance = (1 - share) * residual + (1 - share) ** 2 * prediction_error
+    variance = (
+        (1 - share) * residual
+        + (1 - share) ** 2 * prediction_error
+        + share * mean**2 * unknown_scale / 4
+    )
     return Separation(mean, variance)
 
 
 def residual_shape(predicted):
     """How the variance of residuals depends on the prediction, but for a factor."""
     size = np.abs(predicted)
-    return size * (np.sqrt(np.mean(size**2)) + size) / 2
+    return size * (np.sqrt(np.mean(size**2)) + 2 * size) / 3
 
 
 def _measure(gaps):

@@ -78,15 +78,17 @@ def estimate_risk(
     if y is not None:
         y = y[order]
     measured = [_measured_half(in_, out, covariates, y, half) for half in (0, 1)]
-    log_variances, unknown = shrunk_log_variances(*measured)
+    log_variances, (of_half, of_all) = shrunk_log_variances(*measured)
     halves, weights = [], []
     for half, log_variance in zip(measured, log_variances, strict=True):
         half, weight = _predicted_half(
-            half, log_variance, unknown, successes, covariates, regressor
+            half, log_variance, of_half, successes, covariates, regressor
         )
         halves.append(half)
         weights.append(weight)
-    mean, variance = combine(halves, PRIOR_WITH_THEORY if len(successes) else PRIOR)
+    mean, variance = combine(
+        halves, of_all, PRIOR_WITH_THEORY if len(successes) else PRIOR
+    )
     success, interval = to_success(mean, variance, confidence_level)
     back = np.argsort(order, kind="stable")
     return RiskEstimate(
@@ -152,8 +154,9 @@ def shrunk_log_variances(first, second):
     Returns
     -------
     log_variances : tuple of two ndarray of shape (n_records,)
-    unknown : float
-        Variance of what is left unknown of a logarithm.
+    unknown : tuple of two float
+        Variance of what is left unknown of a logarithm: from one half of the shadows,
+        and from both.
     """
     levels, biases = [], []
     for half in (first, second):
@@ -178,7 +181,10 @@ def shrunk_log_variances(first, second):
         level - bias - common / 2 + share * np.nan_to_num(rest)
         for level, rest, bias in zip(levels, rests, biases, strict=True)
     )
-    return log_variances, share * noise
+    return log_variances, (
+        share * noise,
+        common * noise / max(2 * common + noise, 1e-300),
+    )
 
 
 def _predicted_half(half, log_variance, variance, successes, covariates, regressor):
