@@ -70,7 +70,9 @@ INSTANCES = [
         store_models=True,
         n_jobs=1,
     ),
+    LiRAAttack(Ridge(), n_shadows=6, mode="offline", store_models=True),
     LossAttack(),
+    LossAttack(Ridge()),
     LossAttack(RandomForestClassifier(2, max_depth=2), smoothing=1.0),
     RMIAAttack(),
     RMIAAttack(

@@ -31,6 +31,7 @@ LEVELS = {
 KERNELS = {
     "attacks._shadows._likelihood": {"attacks._shadows._pairs", "utils._intervals"},
     "attacks._shadows._pairs": set(),
+    "attacks._shadows._separation": set(),
     "leverage._influence": set(),
     "leverage._inverse": set(),
     "leverage._softmax": set(),

@@ -1,82 +1,38 @@
-"""What attacks on a classifier share: its target, and the records."""
+"""What attacks that query a model share: its target, and the records."""
 
 from numbers import Real
 
-import numpy as np
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils import (
-    check_array,
-    check_consistent_length,
-    column_or_1d,
-    get_tags,
-)
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import check_array, check_consistent_length, get_tags
+from sklearn.utils.validation import validate_data
 
 from skpriv._rows import RowEncoder, as_rows
+from skpriv.attacks._shadows._tasks import (
+    Classification,
+    Regression,
+    check_interface,
+    task_of,
+)
 from skpriv.base import AttackMixin
-from skpriv.utils._labels import Labels
 from skpriv.utils._training import fit_clone
 
 
-def check_target(target, classes):
-    """Check that a target is a fitted classifier of known labels.
+class ModelAttack(AttackMixin):
+    """An attack that queries a model, and takes any rows that the model takes.
 
-    Parameters
-    ----------
-    target : object
-    classes : ndarray of shape (n_classes,)
-        The labels of the records.
-
-    Returns
-    -------
-    target : classifier
-
-    Raises
-    ------
-    TypeError
-        If it is no classifier of scikit-learn's interface.
-    ValueError
-        If some of its classes are not among `classes`.
-    """
-    _check_interface(target)
-    check_is_fitted(target)
-    if not hasattr(target, "classes_"):
-        raise TypeError(
-            f"target must be a fitted classifier, got {target!r}, which has no "
-            "classes_."
-        )
-    # Sets of numpy's would take "1" and 1 for the same label.
-    known = set(classes.tolist())
-    unknown = [label for label in np.ravel(target.classes_) if label not in known]
-    if unknown:
-        raise ValueError(
-            "y must contain the labels that target was trained on; target has classes "
-            f"that are not in y: {np.array(unknown).tolist()}."
-        )
-    return target
-
-
-def _check_interface(target):
-    """Raise a TypeError if a target cannot be used like an estimator at all."""
-    if not hasattr(target, "fit"):
-        raise TypeError(
-            "target must be a fitted classifier of scikit-learn's interface, with "
-            f"classes_ and predict_proba or decision_function, got a "
-            f"{type(target).__name__}, which has no fit; a booster must be in its "
-            "library's classifier, such as XGBClassifier or LGBMClassifier."
-        )
-
-
-class ClassifierAttack(AttackMixin):
-    """An attack on a classifier, which takes any rows that the classifier takes.
-
-    `X` is passed to the classifier as it is. It is encoded only to recognise records.
+    `X` is passed to the model as it is. It is encoded only to recognise records.
 
     A subclass has the parameters ``estimator`` and ``target``.
+
+    Attributes
+    ----------
+    attacks_regressors : bool
+        Whether the model may be a regressor, rather than a classifier.
     """
+
+    attacks_regressors = False
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -91,11 +47,11 @@ class ClassifierAttack(AttackMixin):
         return isinstance(getattr(self, "augmentations", None), Real)
 
     def shadow_estimator(self):
-        """Return the classifier that the attack trains, not fitted.
+        """Return the model that the attack trains, not fitted.
 
         Returns
         -------
-        estimator : classifier
+        estimator : classifier or regressor
             A copy of `estimator`. If that is None, of `target`, or a logistic
             regression.
         """
@@ -108,7 +64,7 @@ class ClassifierAttack(AttackMixin):
             return LogisticRegression(max_iter=1000)
         if isinstance(self.target, FrozenEstimator):
             return self.target.estimator
-        _check_interface(self.target)
+        check_interface(self.target)
         return self.target
 
     def _validate_records(self, X, y):
@@ -123,34 +79,46 @@ class ClassifierAttack(AttackMixin):
         if self._adds_noise():
             numbers = check_array(X, input_name="X", estimator=self)
             X = X if hasattr(X, "columns") else numbers
-        y = column_or_1d(y, warn=True)
+        user = type(self).__name__
+        task = self._find_task()
+        y = task.check_labels(y, user)
         check_consistent_length(X, y)
-        check_classification_targets(y)
-        if y.size < 4:
+        if len(y) < 4:
             raise ValueError(
-                f"X must have at least 4 records for {type(self).__name__}, got "
-                f"n_samples={y.size}."
+                f"X must have at least 4 records for {user}, got n_samples={len(y)}."
             )
-        self._known_labels, codes = Labels.of(y)
-        self.classes_ = self._known_labels.classes
-        if self.classes_.size < 2:
-            only = self.classes_.tolist()[0]
-            raise ValueError(
-                f"y must have at least 2 classes for {type(self).__name__}, got 1 "
-                f"class, {only!r}."
-            )
+        self._task, codes = task.of(y, user)
+        if task is Classification:
+            self.classes_ = self._task.classes
         return X, codes
+
+    def _find_task(self):
+        model = self._model_to_train()
+        task = task_of(model)
+        if task is Regression:
+            if not self.attacks_regressors:
+                raise ValueError(
+                    f"estimator must be a classifier for {type(self).__name__}, which "
+                    f"compares probabilities; got the regressor {model!r}. LiRAAttack "
+                    "and LossAttack can attack it."
+                )
+            if self.smoothing != "auto":
+                raise ValueError(
+                    "smoothing must be 'auto' for a regressor, which has no "
+                    f"probabilities; got {self.smoothing!r}."
+                )
+        return task
 
     def _find_target(self, X, codes, seed):
         """Return the given target, or one trained on all records."""
         if self.target is None:
-            labels = self.classes_[codes]
+            labels = self._task.labels(codes)
             return fit_clone(self._model_to_train(), X, labels, seed=seed)
-        return check_target(self.target, self.classes_)
+        return self._task.check_target(self.target)
 
     def _remember_rows(self, X, codes):
         self._encoder = RowEncoder().fit(X)
-        self._remember_records(X, self.classes_[codes])
+        self._remember_records(X, self._task.record_labels(codes))
 
     def _record_keys(self, X):
         return self._encoder.transform(X)

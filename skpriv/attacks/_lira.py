@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from skpriv.attacks._shadow_attack import ShadowAttack
 from skpriv.attacks._shadows._likelihood import (
     MODES,
+    SMALLEST_VARIANCE,
     VARIANCES,
     LikelihoodTest,
     Reference,
@@ -19,7 +20,9 @@ from skpriv.attacks._shadows._likelihood import (
     variance_priors,
 )
 from skpriv.attacks._shadows._pairs import in_order_of_shadows, pair_shadows
-from skpriv.attacks._shadows._signals import SIGNALS
+from skpriv.attacks._shadows._separation import separations, success_of_separation
+from skpriv.attacks._shadows._signals import CLASS_SIGNALS
+from skpriv.attacks._shadows._tasks import Regression, resolution
 from skpriv.utils._batches import row_batches
 from skpriv.utils._sklearn import Interval, StrOptions
 
@@ -28,7 +31,13 @@ _MOST_RECORDS = 512
 
 
 def attack_success(
-    signals, membership, *, mode="online", variance="auto", confidence_level=0.95
+    signals,
+    membership,
+    *,
+    labels=None,
+    mode="online",
+    variance="auto",
+    confidence_level=0.95,
 ):
     """Share of models for which LiRA tells correctly whether they saw a record.
 
@@ -40,6 +49,8 @@ def attack_success(
     signals : ndarray of shape (n_shadows, n_records)
     membership : ndarray of shape (n_shadows, n_records), dtype bool
         Which records each model was trained on.
+    labels : ndarray of shape (n_records,), default=None
+        The labels, if the signals are predictions of a regressor.
     mode, variance
         See :class:`LiRAAttack`.
     confidence_level : float, default=0.95
@@ -52,11 +63,17 @@ def attack_success(
     interval : ndarray of shape (n_records, 2)
     """
     hits, trials = np.zeros((2, 2, signals.shape[1]))
-    reference, test = Reference(signals, membership), LikelihoodTest(mode, variance)
+    reference = Reference(signals, membership, labels)
+    test = _likelihood_test(mode, variance, labels)
     batches = _batches(signals.shape[1])
     for batch, _, margins in leave_pair_out(reference, test, batches):
         hits[:, batch], trials[:, batch] = hit_counts(margins)
     return success_interval(hits, trials, confidence_level)
+
+
+def _likelihood_test(mode, variance, labels):
+    smallest = SMALLEST_VARIANCE if labels is None else resolution(labels) ** 2
+    return LikelihoodTest(mode, variance, smallest)
 
 
 def _batches(n_records):
@@ -64,7 +81,7 @@ def _batches(n_records):
 
 
 class LiRAAttack(ShadowAttack):
-    """Likelihood ratio attack (LiRA) on a classifier.
+    """Likelihood ratio attack (LiRA) on a classifier or regressor.
 
     Shadow models are trained on random halves of the records. A record was probably
     in the training data of the target if its signal there is more likely among the
@@ -74,11 +91,11 @@ class LiRAAttack(ShadowAttack):
 
     Parameters
     ----------
-    estimator : classifier, default=None
-        The model to train, with ``decision_function``, ``predict_proba`` or only
-        ``predict``. None: one like `target` or, without a target, logistic
-        regression.
-    target : classifier, default=None
+    estimator : classifier or regressor, default=None
+        The model to train: a classifier with ``decision_function``, ``predict_proba``
+        or only ``predict``, or a regressor of one output. None: one like `target` or,
+        without a target, logistic regression.
+    target : classifier or regressor, default=None
         The fitted model to attack. None: `estimator` fitted on all records.
     n_shadows : int, default=64
         Number of shadow models, an even number that is at least 6.
@@ -92,13 +109,15 @@ class LiRAAttack(ShadowAttack):
         records (``"pooled"``), or its own shrunk towards that mean, by an amount
         estimated from the data (``"auto"``). A record's own variance is poorly
         determined by a few shadows.
-    signal : {"logit", "hinge", "loss"}, default="logit"
-        What is observed at each model: the log-odds of the label, its margin over the
-        next class, or minus the cross-entropy.
+    signal : {"auto", "logit", "hinge", "loss", "prediction"}, default="auto"
+        What is observed at each model. Of a classifier: the log-odds of the label
+        (``"logit"``), its margin over the next class, or minus the cross-entropy. Of a
+        regressor: its prediction. ``"auto"``: the log-odds or the prediction.
     smoothing : "auto" or float, default="auto"
         Votes added to each class if the model has probabilities but no decision
         function, so that no probability is 0 or 1. ``"auto"``: half a vote for
         nearest neighbours, trees and forests, and a rounding error for other models.
+        A regressor has no probabilities to smooth.
     augmentations : callable or float, default=None
         Several queries per record, whose signals are averaged. A callable takes `X`
         and a RandomState, and returns matrices of the shape of `X`. A number adds
@@ -127,31 +146,45 @@ class LiRAAttack(ShadowAttack):
         exposed. Offline, it is that of the test whose false positive rate is one half.
     attack_success_interval_ : ndarray of shape (n_samples, 2)
         95 % confidence interval of the success rate.
-    signals_ : ndarray of shape (n_shadows, n_samples), dtype float32
-        Signal of each record at each shadow.
+    estimated_success_ : ndarray of shape (n_samples,)
+        Success on each record as the means and variances of its signals imply, which
+        is less noisy than ``attack_success_``: with d the difference of the mean
+        signals with and without the record, in units of their standard deviation, it
+        is Φ(d / 2). Below 0.5 where signals are lower with the record. It assumes
+        normal signals of the same variance on both sides, whatever `mode` is. 0.5 if
+        all signals of a record are equal; NaN if they differ between the sides, but
+        not within them, and if all records together have only two signals, as those
+        of models that only predict labels. Computed on first access.
+    estimated_success_interval_ : ndarray of shape (n_samples, 2)
+        95 % confidence interval of ``estimated_success_``, exact for such signals. NaN
+        where signals do not vary within the sides.
+    signals_ : ndarray of shape (n_shadows, n_samples)
+        Signal of each record at each shadow: float32 or, for a regressor, float64.
     membership_ : ndarray of shape (n_shadows, n_samples), dtype bool
         Which records each shadow was trained on. Shadows 2i and 2i + 1 are trained on
         complementary halves.
     shadow_seeds_ : list of int
         The seed of each shadow.
-    target_ : classifier
+    target_ : classifier or regressor
         The model under attack.
-    target_signals_ : ndarray of shape (n_samples,), dtype float32
+    target_signals_ : ndarray of shape (n_samples,)
         Signal of each record at the target.
     saturated_ : ndarray of shape (n_samples,), dtype int32
-        Number of shadows at which the record's label has a probability of 0 or 1.
+        Number of shadows at which the record's label has a probability of 0 or 1; 0
+        for a regressor.
     missing_class_ : ndarray of shape (n_samples,)
-        Number of shadows that have not seen the record's class.
+        Number of shadows that have not seen the record's class; 0 for a regressor.
     zero_variance_ : ndarray of shape (n_samples,), dtype bool
         Records whose signals do not vary among the shadows trained with the record,
-        or among those trained without it. If no better estimate exists, the variance
-        is taken to be 1e-12.
+        or among those trained without it, but for rounding. If no better estimate
+        exists, the variance is taken to be 1e-12 or, for a regressor, the square of
+        the rounding error of predictions.
     response_method_ : {"decision_function", "predict_proba", "predict"}
         The method of the models that the signals are computed from.
-    models_ : list of classifier
+    models_ : list of classifier or regressor
         The shadow models, if `store_models`.
     classes_ : ndarray of shape (n_classes,)
-        The labels.
+        The labels, if the model is a classifier.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -164,9 +197,13 @@ class LiRAAttack(ShadowAttack):
 
     Notes
     -----
-    If `estimator` is a k-NN whose neighbours have equal votes, no shadow is fitted: a
-    single search of neighbours serves all of them. Records at equal distance are taken
-    in the order of that search.
+    If `estimator` is a k-NN classifier whose neighbours have equal votes, no shadow is
+    fitted: a single search of neighbours serves all of them. Records at equal distance
+    are taken in the order of that search.
+
+    Training on a record moves the prediction of a regressor towards the record's
+    label. ``mode="offline"`` therefore uses the tail of the density on the side of the
+    label. Halves are stratified by class, but not by the labels of a regressor.
 
     Shadows are trained with joblib, which can also distribute them over the machines
     of a Dask cluster. Only signals are sent back; the process that called ``fit``
@@ -205,8 +242,10 @@ class LiRAAttack(ShadowAttack):
         "n_shadows": [Interval(Integral, 6, None, closed="left")],
         "mode": [StrOptions(set(MODES))],
         "variance": [StrOptions(set(VARIANCES))],
-        "signal": [StrOptions(set(SIGNALS))],
+        "signal": [StrOptions({"auto", *CLASS_SIGNALS, *Regression.signals})],
     }
+
+    attacks_regressors = True
 
     def __init__(
         self,
@@ -216,7 +255,7 @@ class LiRAAttack(ShadowAttack):
         n_shadows=64,
         mode="online",
         variance="auto",
-        signal="logit",
+        signal="auto",
         smoothing="auto",
         augmentations=None,
         store_models=False,
@@ -240,17 +279,23 @@ class LiRAAttack(ShadowAttack):
         self.signal = signal
 
     @classmethod
-    def from_signals(cls, signals, membership, *, target_signals=None, **parameters):
+    def from_signals(
+        cls, signals, membership, *, y=None, target_signals=None, **parameters
+    ):
         """Attack models that were trained elsewhere.
 
         Parameters
         ----------
         signals : array-like of shape (n_shadows, n_records)
             Signals of the records at each model. Higher: more confident in the label.
+            Of regressors, the predictions.
         membership : array-like of shape (n_shadows, n_records)
             True where the model was trained on the record. The models need not come
             from complementary halves: for each record, those trained with it are
             paired with those trained without it, in the given order.
+        y : array-like of shape (n_records,), default=None
+            The labels of the records, if the models are regressors. None: they are
+            classifiers.
         target_signals : array-like of shape (n_records,), default=None
             Signals at the model under attack, for ``scores_``.
         **parameters
@@ -269,7 +314,8 @@ class LiRAAttack(ShadowAttack):
                 "from_signals takes no parameters but mode and variance, because no "
                 f"shadow is trained; got {', '.join(foreign)}."
             )
-        signals = check_array(signals, dtype=np.float32, input_name="signals")
+        dtype = np.float32 if y is None else np.float64
+        signals = check_array(signals, dtype=dtype, input_name="signals")
         given = check_array(membership, dtype=None, input_name="membership")
         if given.shape != signals.shape or not np.isin(given, [0, 1]).all():
             raise ValueError(
@@ -280,9 +326,13 @@ class LiRAAttack(ShadowAttack):
         attack._validate_params()
         attack.signals_ = signals
         attack.membership_ = given.astype(bool)
-        attack._records = None
+        attack._records = attack._labels = None
+        if y is not None:
+            attack._labels = _check_one_per_record(y, signals, "y")
         if target_signals is not None:
-            attack.target_signals_ = _check_target_signals(target_signals, signals)
+            attack.target_signals_ = _check_one_per_record(
+                target_signals, signals, "target_signals"
+            )
         attack._finish()
         return attack
 
@@ -296,19 +346,26 @@ class LiRAAttack(ShadowAttack):
 
     def _finish(self):
         self.attack_success_, self.attack_success_interval_ = attack_success(
-            self.signals_, self.membership_, mode=self.mode, variance=self.variance
+            self.signals_,
+            self.membership_,
+            labels=self._labels,
+            mode=self.mode,
+            variance=self.variance,
         )
-        self.zero_variance_ = _zero_variance(self.signals_, self.membership_)
+        self.zero_variance_ = _zero_variance(self._reference())
+        self.__dict__.pop("_estimated", None)
 
-    def _score_signals(self, values, signals, membership):
+    def _test(self):
+        return _likelihood_test(self.mode, self.variance, self._labels)
+
+    def _score_signals(self, values, reference):
         # The records of fit determine the variances, whichever rows are scored.
-        known = Reference(self.signals_, self.membership_)
         return target_scores(
             values.astype(np.float64),
-            Reference(signals, membership),
-            LikelihoodTest(self.mode, self.variance),
+            reference,
+            self._test(),
             _batches(values.size),
-            variance_priors(known, _batches(self.signals_.shape[1])),
+            variance_priors(self._reference(), _batches(self.signals_.shape[1])),
         )
 
     def _score_records(self):
@@ -365,10 +422,28 @@ class LiRAAttack(ShadowAttack):
 
     def _leave_pair_out(self):
         return leave_pair_out(
-            Reference(self.signals_, self.membership_),
-            LikelihoodTest(self.mode, self.variance),
-            _batches(self.signals_.shape[1]),
+            self._reference(), self._test(), _batches(self.signals_.shape[1])
         )
+
+    @property
+    def estimated_success_(self):
+        """Attack success of each record from means and variances, (n_samples,)."""
+        return self._estimate_success()[0]
+
+    @property
+    def estimated_success_interval_(self):
+        """95 % interval of ``estimated_success_``, of shape (n_samples, 2)."""
+        return self._estimate_success()[1]
+
+    def _estimate_success(self):
+        check_is_fitted(self)
+        if "_estimated" not in self.__dict__:
+            batches = _batches(self.signals_.shape[1])
+            smallest = self._test().smallest_variance
+            self._estimated = success_of_separation(
+                separations(self._reference(), batches, smallest)
+            )
+        return self._estimated
 
     @property
     def attack_success_halves_(self):
@@ -389,6 +464,7 @@ class LiRAAttack(ShadowAttack):
                 attack_success(
                     self.signals_[half_of_shadow == half],
                     self.membership_[half_of_shadow == half],
+                    labels=self._labels,
                     mode=self.mode,
                     variance=self.variance,
                 )[0]
@@ -397,21 +473,21 @@ class LiRAAttack(ShadowAttack):
         )
 
 
-def _zero_variance(signals, membership):
+def _zero_variance(reference):
+    signals, membership, labels = reference
+    smallest = 0.0 if labels is None else resolution(labels)
     flat = np.zeros(signals.shape[1], dtype=bool)
     for side in (membership, ~membership):
         first = np.take_along_axis(signals, side.argmax(axis=0)[np.newaxis], axis=0)
-        flat |= ((signals == first) | ~side).all(axis=0)
+        flat |= ((np.abs(signals - first) <= smallest) | ~side).all(axis=0)
     return flat
 
 
-def _check_target_signals(target_signals, signals):
-    target_signals = check_array(
-        target_signals, ensure_2d=False, dtype=np.float32, input_name="target_signals"
-    )
-    if target_signals.shape != signals.shape[1:]:
+def _check_one_per_record(values, signals, name):
+    values = check_array(values, ensure_2d=False, dtype=signals.dtype, input_name=name)
+    if values.shape != signals.shape[1:]:
         raise ValueError(
-            f"target_signals must have shape {signals.shape[1:]}, one signal per "
-            f"record; got {target_signals.shape}."
+            f"{name} must have shape {signals.shape[1:]}, one number per record; got "
+            f"{values.shape}."
         )
-    return target_signals
+    return values

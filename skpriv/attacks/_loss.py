@@ -5,13 +5,12 @@ from numbers import Real
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from skpriv.attacks._base import ClassifierAttack
-from skpriv.attacks._shadows._signals import model_signals, response_method
+from skpriv.attacks._base import ModelAttack
 from skpriv.utils._sklearn import HasMethods, Interval, StrOptions, fit_context
 from skpriv.utils._training import draw_seeds
 
 
-class LossAttack(ClassifierAttack, BaseEstimator):
+class LossAttack(ModelAttack, BaseEstimator):
     """Call a record a member if the model's loss on it is low.
 
     The cheapest attack, and the weakest: it cannot tell a record that the model has
@@ -19,9 +18,9 @@ class LossAttack(ClassifierAttack, BaseEstimator):
 
     Parameters
     ----------
-    estimator : classifier, default=None
+    estimator : classifier or regressor, default=None
         The model to train as the target. None: logistic regression.
-    target : classifier, default=None
+    target : classifier or regressor, default=None
         The fitted model to attack. None: `estimator` fitted on all records.
     smoothing : "auto" or float, default="auto"
         Votes added to each class; see :class:`LiRAAttack`.
@@ -31,14 +30,16 @@ class LossAttack(ClassifierAttack, BaseEstimator):
     Attributes
     ----------
     scores_ : ndarray of shape (n_samples,)
-        Minus the cross-entropy of each record; higher: more likely a member.
-    target_ : classifier
+        Minus the cross-entropy of each record or, for a regressor, minus its squared
+        error; higher: more likely a member.
+    target_ : classifier or regressor
         The model under attack.
     response_method_ : {"decision_function", "predict_proba", "predict"}
         The method that the loss is computed from. A decision function is taken as
-        logits. With labels alone, the score is 1 if the label is right, else -1.
+        logits. If a classifier only predicts labels, the score is 1 if the label is
+        right, else -1.
     classes_ : ndarray of shape (n_classes,)
-        The labels.
+        The labels, if the model is a classifier.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -58,6 +59,8 @@ class LossAttack(ClassifierAttack, BaseEstimator):
     >>> LossAttack(GaussianNB()).fit(X, y).scores_.shape
     (150,)
     """
+
+    attacks_regressors = True
 
     _parameter_constraints = {
         "estimator": [HasMethods(["fit"]), None],
@@ -92,15 +95,13 @@ class LossAttack(ClassifierAttack, BaseEstimator):
         X, codes = self._validate_records(X, y)
         (seed,) = draw_seeds(1, check_random_state(self.random_state))
         self.target_ = self._find_target(X, codes, seed)
-        self.response_method_ = response_method(self.target_, self.classes_)
+        self.response_method_ = self._task.response_method(self.target_)
         self._remember_rows(X, codes)
         self._scores = self._minus_loss(X, codes)
         return self
 
     def _score_new_rows(self, X, y):
-        return self._minus_loss(X, self._known_labels.codes(y))
+        return self._minus_loss(X, self._task.codes(y))
 
     def _minus_loss(self, X, codes):
-        return model_signals(
-            self.target_, X, codes, self.classes_, kind="loss", smoothing=self.smoothing
-        )[0]
+        return self._task.minus_loss(self.target_, X, codes, self.smoothing)

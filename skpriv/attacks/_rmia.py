@@ -132,7 +132,8 @@ class RMIAAttack(ShadowAttack):
         self.gamma = gamma
         self.offline_slope = offline_slope
 
-    def _log_ratios(self, values, signals, membership):
+    def _log_ratios(self, values, reference):
+        signals, membership, _ = reference
         log_p_out = _mean_log_probability(signals, ~membership)
         if self.mode == "online":
             log_p_in = _mean_log_probability(signals, membership)
@@ -148,15 +149,14 @@ class RMIAAttack(ShadowAttack):
         below = np.searchsorted(np.sort(population), limits)
         return below / population.size
 
-    def _score_signals(self, values, signals, membership):
-        ratios = self._log_ratios(values.astype(np.float64), signals, membership)
+    def _score_signals(self, values, reference):
+        ratios = self._log_ratios(values.astype(np.float64), reference)
         return self._share_exceeded(ratios, ratios)
 
-    def _score_new_signals(self, values, signals):
-        not_in = np.zeros(signals.shape, dtype=bool)
+    def _score_new_signals(self, values, reference):
         return self._share_exceeded(
-            self._log_ratios(values.astype(np.float64), signals, not_in),
-            self._log_ratios(self.target_signals_, self.signals_, self.membership_),
+            self._log_ratios(values.astype(np.float64), reference),
+            self._log_ratios(self.target_signals_, self._reference()),
         )
 
 

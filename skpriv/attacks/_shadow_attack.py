@@ -10,27 +10,29 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from skpriv.attacks._base import ClassifierAttack, check_target
+from skpriv.attacks._base import ModelAttack
 from skpriv.attacks._shadows._cache import CachedShadows, ShadowCache
 from skpriv.attacks._shadows._fingerprint import fingerprint
+from skpriv.attacks._shadows._likelihood import Reference
 from skpriv.attacks._shadows._neighbors import NearestNeighborShadows, can_count
 from skpriv.attacks._shadows._pairs import pair_shadows
 from skpriv.attacks._shadows._queries import Queries, noise_scale
-from skpriv.attacks._shadows._signals import compare_methods, response_method
+from skpriv.attacks._shadows._signals import compare_methods
 from skpriv.attacks._shadows._training import Design, Records, Shadows
 from skpriv.utils._halves import complementary_halves
 from skpriv.utils._sklearn import HasMethods, Interval, StrOptions, fit_context
 from skpriv.utils._training import draw_seeds
 
 
-class ShadowAttack(ClassifierAttack, CallbackSupportMixin, BaseEstimator):
+class ShadowAttack(ModelAttack, CallbackSupportMixin, BaseEstimator):
     """An attack that compares a model with shadows trained on halves of the data.
 
     A subclass has the parameters of this class, the parameter or attribute ``signal``,
-    and provides ``_score_signals(values, signals, membership)``: the scores of records
-    with the signals `values` at a target, given those at the shadows. It may override
+    and provides ``_score_signals(values, reference)``: the scores of records with the
+    signals `values` at a target, given those at the shadows, a `Reference`. It may
+    override
 
-    - ``_score_new_signals(values, signals)``, the same for rows that no shadow was
+    - ``_score_new_signals(values, reference)``, the same for rows that no shadow was
       trained on;
     - ``_finish()``, which computes further attributes at the end of ``fit``.
     """
@@ -95,10 +97,12 @@ class ShadowAttack(ClassifierAttack, CallbackSupportMixin, BaseEstimator):
         X, codes = self._validate_records(X, y)
         self._check_shadow_parameters()
         rng = check_random_state(self.random_state)
-        membership = complementary_halves(codes, self.n_shadows // 2, rng)
+        membership = complementary_halves(
+            self._task.strata(codes), self.n_shadows // 2, rng
+        )
         *seeds, target_seed, query_seed = draw_seeds(self.n_shadows + 2, rng)
         self.target_ = self._find_target(X, codes, target_seed)
-        self.response_method_ = response_method(self.target_, self.classes_)
+        self.response_method_ = self._task.response_method(self.target_)
         self._queries = self._make_queries(X, query_seed)
         progress = self._init_callback_context(
             max_subtasks=self.n_shadows, sequential_subtasks=False
@@ -114,10 +118,11 @@ class ShadowAttack(ClassifierAttack, CallbackSupportMixin, BaseEstimator):
         self.membership_ = membership
         self.shadow_seeds_ = seeds
         self.saturated_ = saturated
-        self.missing_class_ = _count_missing(codes, membership)
+        self.missing_class_ = self._task.count_missing(codes, membership)
         if self.store_models:
             self.models_ = models
         self._remember_rows(X, codes)
+        self._labels = self._records.y if self._task.kind == "regressor" else None
         self._finish()
         progress.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
@@ -128,6 +133,7 @@ class ShadowAttack(ClassifierAttack, CallbackSupportMixin, BaseEstimator):
                 "n_shadows must be even, because each half of the records is used with "
                 f"its complement; got {self.n_shadows}."
             )
+        self._signal_kind()
         _check_no_frozen(self._model_to_train())
         if self.cache_dir is not None:
             if not isinstance(self.random_state, Integral):
@@ -141,10 +147,19 @@ class ShadowAttack(ClassifierAttack, CallbackSupportMixin, BaseEstimator):
                     "cache keeps signals and no models; got True."
                 )
 
+    def _signal_kind(self):
+        kinds = self._task.signals
+        if self.signal != "auto" and self.signal not in kinds:
+            raise ValueError(
+                f"signal must be 'auto' or {' or '.join(map(repr, kinds))} for a "
+                f"{self._task.kind}; got {self.signal!r}."
+            )
+        return kinds[0] if self.signal == "auto" else self.signal
+
     def _make_queries(self, X, seed):
         return Queries(
-            classes=self.classes_,
-            kind=self.signal,
+            task=self._task,
+            kind=self._signal_kind(),
             smoothing=self.smoothing,
             augmentations=self.augmentations,
             seed=seed,
@@ -164,19 +179,20 @@ class ShadowAttack(ClassifierAttack, CallbackSupportMixin, BaseEstimator):
         return CachedShadows(shadows, self._open_cache(records))
 
     def _open_cache(self, records):
-        settings = ("signal", "smoothing", "augmentations", "n_shadows", "random_state")
+        settings = ("smoothing", "augmentations", "n_shadows", "random_state")
         entries, versions = fingerprint(
             records.X,
-            self.classes_[records.codes],
+            self._task.labels(records.codes),
             self._model_to_train(),
             response_method=self.response_method_,
+            signal=self._queries.kind,
             **{name: getattr(self, name) for name in settings},
         )
         return ShadowCache(self.cache_dir, entries, versions)
 
     def _collect(self, shadows, shape, progress):
         """Gather the results of all shadows, and report each one as it finishes."""
-        signals = np.empty(shape, dtype=np.float32)
+        signals = np.empty(shape, dtype=self._task.signal_type)
         saturated = np.zeros(shape[1], dtype=np.int32)
         models = [None] * shape[0]
         for shadow in shadows.signals(range(shape[0])):
@@ -189,7 +205,7 @@ class ShadowAttack(ClassifierAttack, CallbackSupportMixin, BaseEstimator):
         return signals, saturated, models
 
     def _warn_label_only(self):
-        if self.response_method_ == "predict":
+        if self._task.kind == "classifier" and self.response_method_ == "predict":
             warnings.warn(
                 f"{type(self.target_).__name__} only predicts labels: the signal is "
                 "whether the label is right, which makes the attack weaker.",
@@ -200,9 +216,10 @@ class ShadowAttack(ClassifierAttack, CallbackSupportMixin, BaseEstimator):
         """Compute the attributes that a subclass adds."""
 
     def _score_records(self):
-        return self._score_signals(
-            self.target_signals_, self.signals_, self.membership_
-        )
+        return self._score_signals(self.target_signals_, self._reference())
+
+    def _reference(self):
+        return Reference(self.signals_, self.membership_, self._labels)
 
     def _reason_against_new_rows(self):
         if self.mode == "online":
@@ -224,15 +241,17 @@ class ShadowAttack(ClassifierAttack, CallbackSupportMixin, BaseEstimator):
             raise ValueError(
                 f"{reason}; {len(y)} rows of X are not among the records of fit."
             )
-        rows = Records(X, self._known_labels.codes(y))
+        rows = Records(X, self._task.codes(y))
         signals = np.stack(
             [self._queries.ask(model, rows)[0] for model in self.models_]
         )
         values, _ = self._queries.ask(self.target_, rows)
-        return self._score_new_signals(values, signals)
+        labels = None if self._labels is None else y.astype(np.float64)
+        not_in = np.zeros(signals.shape, dtype=bool)
+        return self._score_new_signals(values, Reference(signals, not_in, labels))
 
-    def _score_new_signals(self, values, signals):
-        return self._score_signals(values, signals, np.zeros(signals.shape, dtype=bool))
+    def _score_new_signals(self, values, reference):
+        return self._score_signals(values, reference)
 
     def signal_pairs(self, records=slice(None)):
         """Return the signals of records at shadows in pairs, with and without them.
@@ -248,9 +267,13 @@ class ShadowAttack(ClassifierAttack, CallbackSupportMixin, BaseEstimator):
             Signals at the shadow of each pair that was trained with the record, and at
             the one that was not. After ``fit``, pair i consists of the shadows 2i and
             2i + 1. NaN where a shadow has no partner (:meth:`LiRAAttack.from_signals`).
+            The predictions of a regressor are multiplied by -1 for records whose label
+            is less than their mean prediction: as for classes, training on a record
+            raises its signal.
         """
         check_is_fitted(self)
-        return pair_shadows(self.signals_[:, records], self.membership_[:, records])
+        part = self._reference().of(records)
+        return pair_shadows(part.directed_signals(), part.membership)
 
     def prepare(self, X, y):
         """Train the shadows, which serve for every target; see `AttackMixin`."""
@@ -261,7 +284,7 @@ class ShadowAttack(ClassifierAttack, CallbackSupportMixin, BaseEstimator):
 
         Parameters
         ----------
-        target : classifier
+        target : classifier or regressor
             Fitted.
         X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
             The records of ``fit``, in the same order.
@@ -276,21 +299,21 @@ class ShadowAttack(ClassifierAttack, CallbackSupportMixin, BaseEstimator):
         Raises
         ------
         TypeError
-            If `target` is not a classifier.
+            If `target` is not of the kind of the shadows, classifier or regressor.
         ValueError
             If `target` has other labels, if its signals come from another method than
             those of the shadows, or if `X` and `y` are not the records of ``fit``.
         """
         check_is_fitted(self)
-        check_target(target, self.classes_)
-        compare_methods(response_method(target, self.classes_), self.response_method_)
+        self._task.check_target(target)
+        compare_methods(self._task.response_method(target), self.response_method_)
         X = self._validate_rows(X)
         y, records = self._identify_rows(X, y)
         if not np.array_equal(records, np.arange(self.signals_.shape[1])):
             raise ValueError("X and y must be the records of fit, in the same order.")
-        rows = Records(X, self._known_labels.codes(y))
+        rows = Records(X, self._task.codes(y))
         values, _ = self._queries.ask(target, rows)
-        return self._score_signals(values, self.signals_, self.membership_)
+        return self._score_signals(values, self._reference())
 
 
 def _check_no_frozen(estimator):
@@ -303,12 +326,3 @@ def _check_no_frozen(estimator):
                 f"estimator must not be or contain a frozen model, which the shadows "
                 f"would not train; got {part!r}. Pass a model to attack as target."
             )
-
-
-def _count_missing(codes, membership):
-    """Count the shadows that have not seen a record's class, for each record."""
-    by_class = [
-        (~membership[:, codes == code].any(axis=1)).sum()
-        for code in range(codes.max() + 1)
-    ]
-    return np.array(by_class)[codes]

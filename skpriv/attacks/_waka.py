@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator
 from sklearn.neighbors import VALID_METRICS, KNeighborsClassifier
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skpriv.attacks._base import check_target
+from skpriv.attacks._shadows._tasks import Classification
 from skpriv.base import AttackMixin
 from skpriv.neighbors import WaKAScorer
 from skpriv.utils._labels import Labels
@@ -203,7 +203,7 @@ class WaKAAttack(AttackMixin, BaseEstimator):
                 f"weights='uniform', got {self.target!r}."
             )
         self._check_metric()
-        return check_target(self.target, self.classes_)
+        return Classification(Labels(self.classes_)).check_target(self.target)
 
     def _check_metric(self):
         """Raise if the target measures other distances than the attack."""

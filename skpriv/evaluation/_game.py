@@ -3,7 +3,7 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.model_selection import check_cv
 from sklearn.utils import (
     Bunch,
@@ -11,6 +11,7 @@ from sklearn.utils import (
     check_random_state,
     column_or_1d,
 )
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.parallel import Parallel, delayed
 
 from skpriv._rows import as_rows
@@ -62,7 +63,7 @@ def membership_game(
     y : array-like of shape (n_samples,)
     n_rounds : int, default=1
         Number of rounds. The members of the rounds 2i and 2i + 1 are complementary
-        halves.
+        halves, stratified if `y` has classes.
     fprs : array-like of shape (n_rates,), default=(0.001, 0.01, 0.1)
         False positive rates at which the true positive rate is computed.
     n_jobs : int, default=None
@@ -90,9 +91,12 @@ def membership_game(
     >>> game.scores.shape
     (2, 150)
     """
-    X, y = _check_records(X, y)
+    X, y = _check_game(attack, X, y, fprs)
     rng = check_random_state(random_state)
-    codes = np.unique(y, return_inverse=True)[1]
+    if _is_regression(attack, y):
+        codes = np.zeros(len(y), dtype=np.intp)
+    else:
+        codes = np.unique(y, return_inverse=True)[1]
     membership = complementary_halves(codes, (n_rounds + 1) // 2, rng)[:n_rounds]
     used = np.ones_like(membership)
     return _play(attack, X, y, membership, used, fprs, n_jobs, rng)
@@ -120,7 +124,7 @@ def cross_val_membership(
     X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
     cv : int, splitter or iterable, default=5
-        An integer is a number of stratified folds.
+        An integer is a number of folds, stratified if `y` has classes.
     fprs : array-like of shape (n_rates,), default=(0.001, 0.01, 0.1)
     n_jobs : int, default=None
     random_state : int, RandomState instance or None, default=None
@@ -132,8 +136,9 @@ def cross_val_membership(
         As returned by :func:`membership_game`, with one round per fold. The score of
         a row that is in neither part of a fold is NaN.
     """
-    X, y = _check_records(X, y)
-    splits = list(check_cv(cv, y, classifier=True).split(X, y))
+    X, y = _check_game(attack, X, y, fprs)
+    cv = check_cv(cv, y, classifier=not _is_regression(attack, y))
+    splits = list(cv.split(X, y))
     membership, used = np.zeros((2, len(splits), len(y)), dtype=bool)
     for fold, (train, test) in enumerate(splits):
         membership[fold, train] = True
@@ -142,10 +147,19 @@ def cross_val_membership(
     return _play(attack, X, y, membership, used, fprs, n_jobs, rng)
 
 
-def _check_records(X, y):
+def _check_game(attack, X, y, fprs):
     X, y = as_rows(X), column_or_1d(y)
     check_consistent_length(X, y)
+    _check_can_play(attack)
+    check_rates(fprs, "fprs")
     return X, y
+
+
+def _is_regression(attack, y):
+    """Whether labels are numbers, of which a half needs no equal share."""
+    if isinstance(attack, AttackMixin):
+        return is_regressor(attack.shadow_estimator())
+    return type_of_target(y).startswith("continuous")
 
 
 def _check_can_play(attack):
@@ -171,8 +185,6 @@ def _check_can_play(attack):
 
 
 def _play(attack, X, y, membership, used, fprs, n_jobs, rng):
-    _check_can_play(attack)
-    check_rates(fprs, "fprs")
     attack = attack.prepare(X, y) if isinstance(attack, AttackMixin) else clone(attack)
     scores = Parallel(n_jobs=n_jobs)(
         delayed(_score_round)(attack, X, y, members, seed)

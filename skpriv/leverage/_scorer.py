@@ -94,7 +94,8 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
           removed.
         - "attack_power": the predicted success rate, between 0.5 and 1, of a
           likelihood ratio attack (LiRA) on the record, without a shadow model. For
-          classifiers that fit all probabilities in one loss.
+          linear models of one output, and for classifiers that fit all probabilities
+          in one loss.
     space : {"probability", "logit"}, default="probability"
         Whether leverage is that on the prediction (probabilities, the mean of a
         generalised linear model) or on the logit (the linear predictor), relative to

@@ -122,14 +122,15 @@ class RecordTerms:
         the inverse of the total: the diagonal of the hat matrix. None if outputs share
         one loss.
     confidence_shift : ndarray or None
-        Half the first-order change of a record's confidence between a model fitted
-        on a random half of the data with it and one without it, up to a factor. If
+        Half the first-order change of a record's confidence, or of its prediction by
+        a regressor or any other model of one output, between a model fitted on a
+        random half of the data with it and one without it, up to a factor. If
         the penalty is added to the sum of losses, a half-sample model is fitted with
         all of it: its Hessian is half of that of all records with the penalty doubled.
         If it is added to their mean, the penalty is not doubled. NaN with an L1
         penalty.
     confidence_variance : ndarray or None
-        Variance of that confidence over random halves, up to the factor's square.
+        Variance of the same over random halves, up to the factor's square.
     newton_step : ndarray or None
         Size of the change of its logits in a Newton step from the fitted model. None
         for models that are scored at whatever weights they have.

@@ -9,6 +9,7 @@ from scipy.stats import norm, rankdata
 from sklearn.linear_model import LinearRegression
 
 from skpriv import LeverageAttack, LiRAAttack, RMIAAttack
+from skpriv.attacks._shadows._likelihood import Reference
 from skpriv.leverage.gaussian import tradeoff_curve
 
 
@@ -100,7 +101,7 @@ def _rmia(signals, membership):
     for target in range(len(signals)):
         others = (target // 2 * 2 + 2 + np.arange(8)) % len(signals)
         scores[target] = RMIAAttack(n_shadows=8)._score_signals(
-            signals[target], signals[others], membership[others]
+            signals[target], Reference(signals[others], membership[others])
         )
     return scores
 

@@ -1,4 +1,4 @@
-"""Networks of skorch are attacked like any classifier."""
+"""Networks of skorch are attacked like any other model."""
 
 import copy
 import subprocess
@@ -53,6 +53,16 @@ def test_networks_are_seeded_and_leave_the_random_state_alone(wrap):
     assert (first.signals_ != other.signals_).any()
     assert np.isfinite(first.scores_).all()
     assert torch.equal(torch.random.get_rng_state(), state)
+
+
+def test_networks_that_regress_take_one_column_of_labels():
+    net = skorch.NeuralNetRegressor(
+        torch.nn.Linear(3, 1), max_epochs=3, train_split=None, verbose=0
+    )
+    y = X[:, 3:]
+    attack = LiRAAttack(net, n_shadows=6, random_state=0).fit(X[:, :3], y)
+    assert_array_equal(attack.target_signals_, attack.target_.predict(X[:, :3])[:, 0])
+    assert np.isfinite(attack.scores_).all()
 
 
 def test_networks_give_the_same_bits_in_processes():

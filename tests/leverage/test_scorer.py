@@ -325,8 +325,6 @@ def test_unknown_models_are_a_type_error_that_says_what_is_supported(
 @pytest.mark.parametrize(
     ("params", "match"),
     [
-        ({"estimator": Ridge(), "variant": "attack_power"}, "attack_power"),
-        ({"estimator": RidgeClassifier(), "variant": "attack_power"}, "attack_power"),
         ({"variant": "self_influence", "space": "logit"}, "space='logit'"),
         ({"variant": "hat"}, "'variant' parameter of GLSScorer must be"),
         ({"space": "odds"}, "'space' parameter of GLSScorer must be"),

@@ -17,8 +17,8 @@ from skpriv.utils._intervals import mean_of_two_interval, proportion_interval
 MODES = ("online", "offline", "offline-density")
 VARIANCES = ("auto", "record", "pooled")
 
-# Signals are stored as float32, which does not resolve less of their spread.
-_SMALLEST_VARIANCE = 1e-12
+# Log-odds are stored as float32, which does not resolve less of their spread.
+SMALLEST_VARIANCE = 1e-12
 
 
 class Reference(NamedTuple):
@@ -29,14 +29,28 @@ class Reference(NamedTuple):
     signals : ndarray of shape (n_shadows, n_records)
     membership : ndarray of shape (n_shadows, n_records), dtype bool
         Which records each shadow was trained on.
+    labels : ndarray of shape (n_records,) or None
+        The labels, if the signals are predictions of them, which training on a record
+        moves towards its label. None: training raises the signal of a record.
     """
 
     signals: np.ndarray
     membership: np.ndarray
+    labels: np.ndarray | None = None
 
     def of(self, records):
         """Return the part that concerns some of the records."""
-        return Reference(self.signals[:, records], self.membership[:, records])
+        labels = None if self.labels is None else self.labels[records]
+        return Reference(self.signals[:, records], self.membership[:, records], labels)
+
+    def directed_signals(self):
+        """Return signals that training on a record raises, rather than lowers."""
+        if self.labels is None:
+            return self.signals
+        # The mean of both sides: it takes no side, and lies between the label and the
+        # predictions of models trained without the record.
+        below = self.labels < self.signals.mean(axis=0)
+        return np.where(below, -self.signals, self.signals)
 
 
 class LikelihoodTest(NamedTuple):
@@ -48,10 +62,13 @@ class LikelihoodTest(NamedTuple):
         See `membership_statistic`.
     variance : {"auto", "record", "pooled"}
         See `record_variances`.
+    smallest_variance : float
+        The resolution of the signals.
     """
 
     mode: str = "online"
     variance: str = "auto"
+    smallest_variance: float = SMALLEST_VARIANCE
 
 
 class Normal(NamedTuple):
@@ -184,7 +201,7 @@ def _inverse_trigamma(values):
     return x
 
 
-def record_variances(moments, prior, variance):
+def record_variances(moments, prior, variance, smallest=SMALLEST_VARIANCE):
     """Variance of each record's signals.
 
     Parameters
@@ -193,12 +210,13 @@ def record_variances(moments, prior, variance):
     prior : VariancePrior, of n_rows rows
     variance : {"auto", "record", "pooled"}
         ``"auto"`` is a weighted mean of the record's own and the pooled one.
+    smallest : float
+        Lower bound of the variances, the resolution of the signals.
 
     Returns
     -------
     variances : ndarray of shape (n_rows, n_records)
-        NaN where a record has too few signals; at least the resolution of the
-        signals.
+        NaN where a record has too few signals.
     """
     dof = np.maximum(moments.n - 1, 0)
     if variance == "record":
@@ -214,11 +232,11 @@ def record_variances(moments, prior, variance):
         np.subtract(1, share, out=share)
         share *= own
         values += share
-    values = np.maximum(values, _SMALLEST_VARIANCE)
+    values = np.maximum(values, smallest)
     return _blank(values, moments.n <= 0)
 
 
-def membership_statistic(values, in_, out, mode):
+def membership_statistic(values, in_, out, mode, labels=None):
     """Compare signals with the densities of models trained with and without the record.
 
     Parameters
@@ -231,6 +249,9 @@ def membership_statistic(values, in_, out, mode):
         ``"online"``: the log of the ratio of the two densities.
         ``"offline"``: -log10 of the upper tail of the density without the record.
         ``"offline-density"``: minus the log of that density.
+    labels : ndarray of shape (n_records,), default=None
+        See `Reference`. With labels, the tail of ``"offline"`` is the one on the side
+        of the label.
 
     Returns
     -------
@@ -246,6 +267,8 @@ def membership_statistic(values, in_, out, mode):
         scores = 0.5 * (np.log(out.variance / in_.variance) + z_out**2 - z_in**2)
         return scores, scores
     if mode == "offline":
+        if labels is not None:
+            z_out = z_out * np.sign(labels - out.mean)
         return log_ndtr(-z_out) / -np.log(10), z_out
     log_density = norm.logpdf(z_out) - 0.5 * np.log(out.variance)
     return -log_density, np.abs(z_out) - norm.ppf(0.75)
@@ -280,26 +303,30 @@ def leave_pair_out(reference, test, batches):
         for prior, moments_left in zip(priors, left, strict=True):
             prior.gather(moments_left)
     for batch in batches:
-        sides, left = _without_each_pair(reference.of(batch), n_rows)
-        in_, out = _densities(left, priors, test.variance)
+        part = reference.of(batch)
+        sides, left = _without_each_pair(part, n_rows)
+        in_, out = _densities(left, priors, test)
         few = np.isnan(sides[0] + sides[1]) | (np.minimum(left[0].n, left[1].n) < 2)
         results = [
-            membership_statistic(_blank(side, few), in_, out, test.mode)
+            membership_statistic(_blank(side, few), in_, out, test.mode, part.labels)
             for side in sides
         ]
         yield batch, *zip(*results, strict=True)
 
 
 def _without_each_pair(reference, n_rows):
-    sides = pair_shadows(*reference, n_rows)
+    sides = pair_shadows(reference.signals, reference.membership, n_rows)
     unpaired = np.isnan(sides[0] + sides[1])
     left = [moments(side).without(_blank(side, unpaired)) for side in sides]
     return sides, left
 
 
-def _densities(sides, priors, variance):
+def _densities(sides, priors, test):
     return [
-        Normal(side.mean, record_variances(side, prior, variance))
+        Normal(
+            side.mean,
+            record_variances(side, prior, test.variance, test.smallest_variance),
+        )
         for prior, side in zip(priors, sides, strict=True)
     ]
 
@@ -331,9 +358,10 @@ def target_scores(values, reference, test, batches, priors=None):
         priors = variance_priors(reference, batches)
     scores = np.empty(values.size)
     for batch in batches:
-        in_, out = _densities(_sides(reference.of(batch)), priors, test.variance)
+        part = reference.of(batch)
+        in_, out = _densities(_sides(part), priors, test)
         scores[batch] = membership_statistic(
-            values[np.newaxis, batch], in_, out, test.mode
+            values[np.newaxis, batch], in_, out, test.mode, part.labels
         )[0]
     return scores
 
@@ -359,7 +387,7 @@ def variance_priors(reference, batches):
 
 
 def _sides(reference):
-    signals, membership = reference
+    signals, membership, _ = reference
     return [
         _one_row(moments(np.where(side, signals, np.nan)))
         for side in (membership, ~membership)

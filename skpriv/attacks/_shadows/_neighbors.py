@@ -110,7 +110,7 @@ class NearestNeighborShadows(Shadows):
         nearest = self._model.kneighbors(X, n_listed, return_distance=False)
         self._neighbors = Neighbors(nearest.astype(np.int32), codes)
         # Few votes make few patterns, and most of the time goes into the logarithms.
-        base, n_classes = estimator.n_neighbors + 1, queries.classes.size
+        base, n_classes = estimator.n_neighbors + 1, queries.task.classes.size
         self._place_values = float(base) ** np.arange(n_classes)
         self._by_pattern = None
         if base**n_classes * n_classes <= _MOST_PATTERNS:

@@ -5,12 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skpriv.attacks._shadows._signals import (
-    compare_methods,
-    model_signals,
-    response_method,
-    within_float32,
-)
+from skpriv.attacks._shadows._signals import compare_methods
+from skpriv.attacks._shadows._tasks import Classification, Regression
 from skpriv.utils._training import seeded_torch
 
 _SHIFTS = 2
@@ -22,8 +18,8 @@ class Queries:
 
     Attributes
     ----------
-    classes : ndarray of shape (n_classes,)
-        All labels, sorted.
+    task : Classification or Regression
+        What is observed at a model.
     kind, smoothing
         As in `model_signals`.
     augmentations : callable, float or None
@@ -31,12 +27,12 @@ class Queries:
     seed : int
         Seed of the augmentations, the same for all models.
     method : str
-        The `response_method` of the target, which all models must share.
+        The ``response_method`` of the target, which all models must share.
     scale : ndarray of shape (n_features,) or None
         Standard deviations of the noise, from `noise_scale`.
     """
 
-    classes: np.ndarray
+    task: Classification | Regression
     kind: str
     smoothing: object
     augmentations: object
@@ -46,20 +42,21 @@ class Queries:
 
     def check_method(self, model):
         """Raise if the signals of a model would come from another method."""
-        compare_methods(self.method, response_method(model, self.classes))
+        compare_methods(self.method, self.task.response_method(model))
 
     def ask(self, model, records):
         """Return the signals of records at a model, averaged over their queries.
 
         Parameters
         ----------
-        model : classifier
+        model : classifier or regressor
             Fitted.
         records : Records
 
         Returns
         -------
-        signals : ndarray of shape (n_records,), dtype float32
+        signals : ndarray of shape (n_records,)
+            Of the type of the task's signals.
         saturated : ndarray of shape (n_records,), dtype bool
             Whether the signal is saturated in any of the queries.
         """
@@ -69,17 +66,12 @@ class Queries:
         for rows in augmented(records.X, self.augmentations, self.seed, self.scale):
             # A network draws from torch's random state even to predict.
             with seeded_torch(self.seed):
-                signals, at_bound = model_signals(
-                    model,
-                    rows,
-                    records.codes,
-                    self.classes,
-                    kind=self.kind,
-                    smoothing=self.smoothing,
+                signals, at_bound = self.task.observe(
+                    model, rows, records.codes, self.kind, self.smoothing
                 )
             total, saturated = total + signals, saturated | at_bound
             n_queries += 1
-        return within_float32(total / n_queries).astype(np.float32), saturated
+        return self.task.store(total / n_queries), saturated
 
 
 def augmented(X, augmentations, seed, scale=None):

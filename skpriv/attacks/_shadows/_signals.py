@@ -5,7 +5,7 @@ from scipy.special import logsumexp
 
 from skpriv.utils._pipelines import parts_of
 
-SIGNALS = ("logit", "hinge", "loss")
+CLASS_SIGNALS = ("logit", "hinge", "loss")
 
 
 def signals_from_logits(logits, y, kind="logit"):
@@ -114,6 +114,34 @@ def model_signals(model, X, y, classes, *, kind="logit", smoothing="auto"):
     probabilities[:, seen] = response
     n_votes, pseudo_votes = votes(model, smoothing, response.dtype)
     return signals_from_probabilities(probabilities, y, n_votes, pseudo_votes, kind)
+
+
+def predictions(model, X):
+    """Predictions of a fitted regressor of one output.
+
+    Parameters
+    ----------
+    model : regressor
+    X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+
+    Returns
+    -------
+    predictions : ndarray of shape (n_samples,), dtype float64
+
+    Raises
+    ------
+    ValueError
+        If the model has several outputs, or if one of its predictions is NaN or
+        infinite.
+    """
+    response = np.asarray(model.predict(X), dtype=np.float64)
+    if response.ndim > 1 and response.shape[1:] != (1,):
+        raise ValueError(
+            f"{type(model).__name__} predicts {response.shape[1]} outputs; estimator "
+            "and target must predict one."
+        )
+    _check_finite(response, model, "predict")
+    return response.reshape(-1)
 
 
 def signals_from_probabilities(probabilities, y, n_votes, pseudo_votes, kind="logit"):

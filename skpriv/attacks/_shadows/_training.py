@@ -17,7 +17,7 @@ class Records(NamedTuple):
     ----------
     X : {array-like, sparse matrix, DataFrame} of shape (n_records, n_features)
     codes : ndarray of shape (n_records,)
-        Labels, as indices into the classes.
+        Labels, as indices into the classes; for a regressor, the labels themselves.
     """
 
     X: object
@@ -48,7 +48,7 @@ class FinishedShadow(NamedTuple):
         Its row in the design.
     signals, saturated : ndarray of shape (n_records,)
         As returned by `Queries.ask`.
-    model : classifier or None
+    model : estimator or None
         None if models are not kept.
     """
 
@@ -63,7 +63,7 @@ class Shadows:
 
     Parameters
     ----------
-    estimator : classifier
+    estimator : classifier or regressor
         Copies of it are the shadows.
     records : Records
     design : Design
@@ -118,11 +118,11 @@ class Shadows:
 
         Parameters
         ----------
-        target : classifier
+        target : classifier or regressor
 
         Returns
         -------
-        signals : ndarray of shape (n_records,), dtype float32
+        signals : ndarray of shape (n_records,)
         """
         return self.queries.ask(target, self.records)[0]
 
@@ -131,12 +131,12 @@ class Shadows:
 
         Parameters
         ----------
-        model : classifier
+        model : classifier or regressor
             That fitted estimator.
 
         Returns
         -------
-        signals : ndarray of shape (n_records,), dtype float32
+        signals : ndarray of shape (n_records,)
         """
         return self.target_signals(model)
 
@@ -155,7 +155,7 @@ def train_shadow(estimator, X, codes, queries, assignment):
 
     Parameters
     ----------
-    estimator : classifier
+    estimator : classifier or regressor
     X, codes
         The fields of `Records`.
     queries : Queries
@@ -169,7 +169,7 @@ def train_shadow(estimator, X, codes, queries, assignment):
     model = fit_clone(
         estimator,
         safe_indexing(X, rows),
-        queries.classes[codes[rows]],
+        queries.task.labels(codes[rows]),
         seed=assignment.seed,
     )
     results = queries.ask(model, Records(X, codes))

@@ -92,18 +92,19 @@ class LinearAdapter(Adapter):
         read = READERS[type(model)]
         sample_weight = self.training_weights(fitted, y, sample_weight)
         sensitivities = read(model, rows, y, sample_weight)
-        if attack_power and not sensitivities.has_confidence:
+        if attack_power and not sensitivities.has_attack_power:
             raise ValueError(
-                "variant='attack_power' needs a classifier that fits the probabilities "
-                "of all classes in one loss (LogisticRegression, or SGDClassifier with "
-                f"loss='log_loss' and two classes), but estimator ends in {model!r}."
+                "variant='attack_power' needs a model of a single output, as a "
+                "classifier of two classes or a regressor of one target is, or a "
+                "LogisticRegression, which fits the probabilities of all classes in "
+                f"one loss; but estimator ends in {model!r}."
             )
-        if attack_power and sensitivities.objective.has_l1:
+        if attack_power and sensitivities.varies_in_support:
             warnings.warn(
                 "no record has an attack power (all are NaN), since estimator has an "
-                "L1 penalty: models fitted on random halves of the records differ in "
-                "which weights are zero, which the prediction does not allow for. Use "
-                "an L2 penalty, or shadow models.",
+                "L1 penalty or positive=True: models fitted on random halves of the "
+                "records differ in which weights are zero, which the prediction does "
+                "not allow for. Use an L2 penalty, or shadow models.",
                 stacklevel=3,
             )
         rows = rows.tocsr() if sp.issparse(rows) else rows

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from skpriv.leverage._inverse import inverse_root
 from skpriv.leverage._scores import RecordTerms
 from skpriv.leverage.linear._curvature import (
     conditioned_root,
@@ -28,6 +29,8 @@ class HuberSensitivities(LinearSensitivities):
         The fitted model.
     """
 
+    has_attack_power = True
+
     def __init__(self, estimator):
         self._coef = estimator.coef_.astype(np.float64)
         self._intercept = float(estimator.intercept_)
@@ -46,7 +49,7 @@ class HuberSensitivities(LinearSensitivities):
             return H
 
         features = Features(X, self._fit_intercept, self._l2 > 0)
-        self.features, _, self._root = conditioned_root(features, hessian)
+        self.features, H, self._root = conditioned_root(features, hessian)
         in_prediction, in_scale = self._gradients(z)
         gradient = np.zeros(self.features.n_coordinates + 1)
         g = self.features.pull_back(self._l2 * self._coef)
@@ -55,7 +58,48 @@ class HuberSensitivities(LinearSensitivities):
             gradient[:-1] += Z.T @ (sample_weight[rows] * in_prediction[rows])
         gradient[-1] = sample_weight @ in_scale
         self._step = -self._root.solve(gradient)
+        self._halves = None
+        if attack_power:
+            self._halves = self._solve_halves(
+                X, H, in_prediction, in_scale, sample_weight
+            )
         return self
+
+    def _solve_halves(self, X, H, in_prediction, in_scale, sample_weight):
+        """Invert the Hessian of half samples; see `HalfSamples`.
+
+        Next to the sum of losses the penalty counts twice in twice that Hessian.
+        """
+        penalty = np.append(self.features.penalty(self._l2), 0.0)
+        root = inverse_root(H + np.diag(penalty))
+        G = np.zeros_like(H)
+        for rows, Z, _ in self.features.batches(X):
+            loss = np.column_stack([Z * in_prediction[rows, None], in_scale[rows]])
+            G += weighted_gram(loss, sample_weight[rows] ** 2)
+        return root, root.solve(root.solve(G).T)
+
+    def _signal(self, Z, loss, weights, in_prediction, extra):
+        """Return shift and variance of predictions over half samples.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (n_rows, n_coordinates)
+        loss : ndarray of shape (n_rows, n_coordinates + 1)
+            Gradients of the records' losses, in the weights and in σ.
+        weights, in_prediction, extra : ndarray of shape (n_rows,)
+            Sample weights, the losses' derivatives in the prediction, and the
+            quadratic forms of null-space components.
+
+        Returns
+        -------
+        shift, variance : ndarray of shape (n_rows,), or None
+        """
+        if self._halves is None:
+            return None, None
+        root, covariance = self._halves
+        prediction = np.column_stack([Z, np.zeros(len(Z))])
+        shift = _dot(prediction @ root.W, loss @ root.W) + in_prediction * extra / 2
+        return np.abs(weights * shift), _dot(prediction @ covariance, prediction)
 
     def _linearise(self, X, y, sample_weight):
         """Return residuals in units of σ, and the curvature of each record's loss."""
@@ -81,12 +125,17 @@ class HuberSensitivities(LinearSensitivities):
             share = self._root.null_space_share(loss)
             leverage = curvature[rows] * (_dot(prediction, label) + extra)
             influence = _dot(own, own) + in_prediction[rows] ** 2 * extra
+            shift, variance = self._signal(
+                Z, loss, sample_weight[rows], in_prediction[rows], extra
+            )
             parts.append(
                 RecordTerms(
                     status=not_estimable(null_space, share),
                     leverage=leverage,
                     logit_leverage=leverage,
                     self_influence=sample_weight[rows] * influence,
+                    confidence_shift=shift,
+                    confidence_variance=variance,
                     newton_step=np.abs(Z @ self._step[:-1]) / self._deviation,
                 )
             )

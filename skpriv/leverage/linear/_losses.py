@@ -18,8 +18,6 @@ class Loss(ABC):
     ----------
     quadratic : bool
         Whether the curvature is the same for all records and at any logits.
-    has_confidence : bool
-        Whether the logit gives the probabilities of two classes.
     exponential_family : bool
         Whether the loss is that of an `ExponentialFamily`.
     for_regression : bool
@@ -27,7 +25,6 @@ class Loss(ABC):
     """
 
     quadratic = False
-    has_confidence = False
     exponential_family = False
     for_regression = False
 
@@ -119,7 +116,6 @@ class SquaredError(ExponentialFamily):
 class LogLoss(ExponentialFamily):
     """ℓ = log(1 + exp(f)) - y f, with y in {0, 1}."""
 
-    has_confidence = True
     dispersion = 1.0
 
     def mean(self, f):

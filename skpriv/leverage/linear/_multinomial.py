@@ -33,7 +33,7 @@ class MultinomialSensitivities(LinearSensitivities):
         The objective that the model minimises, with one loss of all logits.
     """
 
-    has_confidence = True
+    has_attack_power = True
 
     def __init__(self, objective):
         self.objective = objective
@@ -41,6 +41,10 @@ class MultinomialSensitivities(LinearSensitivities):
         self._columns = None
         if not objective.active.all():
             self._columns = np.flatnonzero(objective.active.any(axis=0))
+
+    @property
+    def varies_in_support(self):
+        return self.objective.has_l1
 
     def solve(self, X, y, sample_weight, *, attack_power=False):
         keep = self._columns is not None

@@ -105,6 +105,7 @@ def read_elastic_net(estimator, X, y, sample_weight):
         SquaredError(),
         l1=estimator.alpha * l1_ratio * total,
         l2=estimator.alpha * (1 - l1_ratio) * total,
+        half_sample_penalty=1.0,
     )
 
 
@@ -116,7 +117,9 @@ def read_glm(estimator, X, y, sample_weight):
     else:
         power, log_link = (1 if isinstance(estimator, PoissonRegressor) else 2), True
     l2 = estimator.alpha * sample_weight.sum()
-    return _regression(estimator, Tweedie(power, log_link), l2=l2)
+    return _regression(
+        estimator, Tweedie(power, log_link), l2=l2, half_sample_penalty=1.0
+    )
 
 
 def read_huber(estimator, X, y, sample_weight):
@@ -135,7 +138,7 @@ def read_sgd(estimator, X, y, sample_weight):
     kind, parameters = _SGD_LOSSES[estimator.loss]
     loss = kind(*(getattr(estimator, name) for name in parameters))
     if isinstance(estimator, SGDRegressor):
-        return _regression(estimator, loss, l1=l1, l2=l2)
+        return _regression(estimator, loss, l1=l1, l2=l2, half_sample_penalty=1.0)
     classes = estimator.classes_
     targets = ClassIndicators(
         classes,
@@ -158,10 +161,12 @@ def _sgd_penalties(estimator, n_records):
     return scale * l1_ratio, scale * (1 - l1_ratio)
 
 
-def _regression(estimator, loss, *, l1=0.0, l2=0.0):
+def _regression(estimator, loss, *, l1=0.0, l2=0.0, half_sample_penalty=2.0):
     targets = RegressionTargets(len(_coef(estimator)))
     objective = _objective(estimator, loss, targets, l1=l1, l2=l2, averaged=True)
-    return SeparableSensitivities(objective)
+    return SeparableSensitivities(
+        replace(objective, half_sample_penalty=half_sample_penalty)
+    )
 
 
 def _coef(estimator):

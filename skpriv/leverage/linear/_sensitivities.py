@@ -10,11 +10,17 @@ class LinearSensitivities(Sensitivities):
 
     Attributes
     ----------
-    has_confidence : bool
-        Whether one loss fits the probabilities of all classes.
+    has_attack_power : bool
+        Whether a record has a single signal whose shift can be predicted: the only
+        output of the model or, if one loss fits the probabilities of all classes, the
+        confidence in its label.
+    varies_in_support : bool
+        Whether fits to other records may differ in which weights are zero, as those
+        with an L1 penalty do.
     """
 
-    has_confidence = False
+    has_attack_power = False
+    varies_in_support = False
 
     @abstractmethod
     def solve(self, X, y, sample_weight, *, attack_power=False):
@@ -30,7 +36,7 @@ class LinearSensitivities(Sensitivities):
             Their weights.
         attack_power : bool, default=False
             Whether terms must include the shift and the variance of each record's
-            confidence. Only if `has_confidence`.
+            signal. Only if `has_attack_power`.
 
         Returns
         -------

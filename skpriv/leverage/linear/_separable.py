@@ -196,8 +196,12 @@ class SeparableSensitivities(LinearSensitivities):
         self.objective = objective
 
     @property
-    def has_confidence(self):
-        return self.objective.loss.has_confidence and len(self.objective.coef) == 1
+    def has_attack_power(self):
+        return len(self.objective.coef) == 1
+
+    @property
+    def varies_in_support(self):
+        return self.objective.has_l1 or not self.objective.active.all()
 
     @property
     def quadratic(self):
@@ -285,7 +289,7 @@ class SeparableSensitivities(LinearSensitivities):
         if shift is not None:
             # Per unit of the record's own gradient, as the variance is.
             shift *= (weights * np.abs(gradients))[:, 0]
-            if self.objective.has_l1:
+            if self.varies_in_support:
                 shift[:] = np.nan
         gather = np.mean if self.objective.averaged else np.sum
         return RecordTerms(

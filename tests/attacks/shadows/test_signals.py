@@ -24,7 +24,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from skpriv.attacks._shadows._signals import (
-    SIGNALS,
+    CLASS_SIGNALS,
     model_signals,
     response_method,
     signals_from_logits,
@@ -51,7 +51,7 @@ def test_signals_of_logits_are_those_of_the_definition(seed, n_classes, shift):
             "hinge": logits[i, y[i]] - others.max(),
             "loss": np.log(p[i, y[i]]),
         }
-        for kind in SIGNALS:
+        for kind in CLASS_SIGNALS:
             signal = signals_from_logits(logits + shift, y, kind)[i]
             # The shift costs digits, and so does 1 - p in the definition.
             assert_allclose(signal, expected[kind], rtol=1e-9, atol=1e-9)
@@ -81,7 +81,7 @@ def test_logit_signal_does_not_saturate():
     ],
     ids=lambda model: type(model).__name__,
 )
-@pytest.mark.parametrize("kind", SIGNALS)
+@pytest.mark.parametrize("kind", CLASS_SIGNALS)
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_any_classifier_gives_finite_signals_that_know_right_from_wrong(
     model, kind, n_classes
