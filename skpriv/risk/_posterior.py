@@ -12,7 +12,28 @@ import numpy as np
 
 # Mean and standard deviation of α, measured with many shadows on forests and boosting,
 # and on linear models whose theory predicts the separation.
-PRIOR, PRIOR_WITH_THEORY = (0.04, 0.02), (0.012, 0.006)
+PRIOR, PRIOR_WITH_THEORY = (0.04, 0.02), (0.005, 0.004)
+
+
+def prior_of(weight_of_theory):
+    """Mean and standard deviation of α before any shadow is seen.
+
+    Parameters
+    ----------
+    weight_of_theory : float
+        How much of the prediction a theory of the model makes.
+
+    Returns
+    -------
+    mean, sd : float
+    """
+    share = min(weight_of_theory, 1.0)
+    return tuple(
+        (1 - share) * without + share * with_
+        for without, with_ in zip(PRIOR, PRIOR_WITH_THEORY, strict=True)
+    )
+
+
 # A window has this share of the records, and at least this many of them.
 _WINDOW_SHARE, _SMALLEST_WINDOW = 0.05, 30
 

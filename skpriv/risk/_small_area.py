@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from skpriv.risk._moments import moments
-from skpriv.risk._posterior import PRIOR, PRIOR_WITH_THEORY, Half, combine, window_means
+from skpriv.risk._posterior import Half, combine, prior_of, residual_shape, window_means
 from skpriv.risk._stack import (
     Fitted,
     default_members,
@@ -23,6 +23,9 @@ from skpriv.risk._stack import (
 
 # Smallest variance of a record's signals, relative to the median of all records.
 _SMALLEST_VARIANCE = 1e-3
+_LARGEST_SUCCESS = 1 - 1e-6
+# A theory that no shadow has confirmed is trusted less.
+_TRUST_WITHOUT_SHADOWS = 0.7
 
 
 class RiskEstimate(NamedTuple):
@@ -35,8 +38,11 @@ class RiskEstimate(NamedTuple):
     separation, variance : ndarray of shape (n_records,)
         Distance of the means of the signals with and without the record, in standard
         deviations of the signals, and its variance.
-    weights : ndarray of shape (n_members,)
-        Weights of the members of the stack, those of the two halves averaged.
+    weights : ndarray of shape (n_covariates + 3,)
+        Weight of each covariate in the prediction; of the exposure at the shadows;
+        of the boosting on all covariates; and of the mean. NaN with a regressor.
+    exposure : ndarray of shape (n_records,)
+        The covariate that comes from the shadows.
     """
 
     success: np.ndarray
@@ -44,6 +50,7 @@ class RiskEstimate(NamedTuple):
     separation: np.ndarray
     variance: np.ndarray
     weights: np.ndarray
+    exposure: np.ndarray
 
 
 def estimate_risk(
@@ -57,9 +64,10 @@ def estimate_risk(
         Signals at the shadow of each pair that was trained with the record, and at the
         one that was not; NaN where there is none. The even pairs are one half of the
         shadows, and the odd ones the other.
-    covariates : ndarray of shape (n_records, n_covariates)
-        Higher: more exposed. NaN where they are missing. The mean signal at shadows
-        without the record is added as the last one.
+    covariates : ndarray of shape (n_records, n_covariates) or \
+            (2, n_records, n_covariates)
+        Higher: more exposed. NaN where they are missing. If there are two sets, they
+        serve to predict what the even and the odd pairs measure.
     successes : sequence of int, default=()
         Columns of `covariates` that estimate attack success itself.
     y : ndarray of shape (n_records,), default=None
@@ -74,21 +82,25 @@ def estimate_risk(
     """
     # Folds follow the signals, not the order in which records happen to stand.
     order = np.argsort(np.nansum(in_, axis=0) + np.nansum(out, axis=0), kind="stable")
-    in_, out, covariates = in_[:, order], out[:, order], covariates[order]
-    if y is not None:
-        y = y[order]
-    measured = [_measured_half(in_, out, covariates, y, half) for half in (0, 1)]
+    in_, out = in_[:, order], out[:, order]
+    y = None if y is None else y[order]
+    covariates = np.broadcast_to(covariates, (2, *np.shape(covariates)[-2:]))[:, order]
+    kept = np.flatnonzero(_varies(covariates))
+    successes = [j for j, column in enumerate(kept) if column in successes]
+    measured = [
+        _measured_half(in_, out, covariates[half][:, kept], y, half) for half in (0, 1)
+    ]
     log_variances, (of_half, of_all) = shrunk_log_variances(*measured)
-    halves, weights = [], []
-    for half, log_variance in zip(measured, log_variances, strict=True):
-        half, weight = _predicted_half(
-            half, log_variance, of_half, successes, covariates, regressor
-        )
-        halves.append(half)
-        weights.append(weight)
-    mean, variance = combine(
-        halves, of_all, PRIOR_WITH_THEORY if len(successes) else PRIOR
+    halves, weights = zip(
+        *(
+            _predicted_half(half, log_variance, of_half, successes, regressor)
+            for half, log_variance in zip(measured, log_variances, strict=True)
+        ),
+        strict=True,
     )
+    weights = np.mean(weights, axis=0)
+    prior = prior_of(weights[-1] if successes else 0.0)
+    mean, variance = combine(halves, of_all, prior)
     success, interval = to_success(mean, variance, confidence_level)
     back = np.argsort(order, kind="stable")
     return RiskEstimate(
@@ -96,15 +108,42 @@ def estimate_risk(
         interval[back],
         mean[back],
         variance[back],
-        np.mean(weights, axis=0),
+        _all_weights(weights, kept, covariates.shape[2], successes, regressor),
+        _exposure(in_, out, y)[1][back],
     )
 
 
+def _varies(covariates):
+    """Tell which covariates are not the same for all records, or missing."""
+    low = np.where(np.isnan(covariates), np.inf, covariates).min(axis=(0, 1))
+    high = np.where(np.isnan(covariates), -np.inf, covariates).max(axis=(0, 1))
+    return low < high
+
+
+def _all_weights(weights, kept, n_covariates, successes, regressor):
+    """Put weights in order, with zeros for covariates that were left out."""
+    if regressor is not None:
+        return np.full(n_covariates + 3, np.nan)
+    n_kept = len(kept)
+    result = np.zeros(n_covariates + 3)
+    result[kept] = weights[:n_kept]
+    result[n_covariates] = weights[n_kept]
+    n_members = len(weights) - bool(successes)
+    if n_members == n_kept + 3:
+        result[-2] = weights[n_kept + 1]
+    result[-1] = weights[n_members - 1]
+    if successes:
+        result[kept[successes]] += weights[-1] / len(successes)
+    return result
+
+
 class _Measured(NamedTuple):
-    """What one half of the shadows measures, and what is known from the other."""
+    """What one half of the shadows measures, and what is known from elsewhere."""
 
     covariates: np.ndarray
+    # The exposure taken from the odd and from the even pairs of the other half.
     covariates_without: list
+    successes: np.ndarray
     gap: np.ndarray
     gaps: np.ndarray
     log_variance: np.ndarray
@@ -123,9 +162,10 @@ def _measured_half(in_, out, covariates, y, half):
     return _Measured(
         np.column_stack([*known, ranks(exposure)]),
         [np.column_stack([*known, ranks(part)]) for part in parts],
+        covariates,
         sign * gap,
         sign * (in_[own] - out[own]),
-        _log_variance(variance),
+        _log_variance(variance, gap),
     )
 
 
@@ -137,10 +177,13 @@ def _exposure(in_, out, y):
     return np.where(y < mean, -1.0, 1.0), np.abs(y - mean)
 
 
-def _log_variance(variance):
+def _log_variance(variance, gap):
     positive = variance[variance > 0]
-    floor = _SMALLEST_VARIANCE * np.median(positive) if positive.size else 1e-12
-    return np.log(np.maximum(variance, max(floor, 1e-12)))
+    if positive.size:
+        floor = _SMALLEST_VARIANCE * np.median(positive)
+    else:
+        floor = (_SMALLEST_VARIANCE * np.nanmax(np.abs(gap))) ** 2 or 1.0
+    return np.log(np.maximum(variance, floor))
 
 
 def shrunk_log_variances(first, second):
@@ -187,9 +230,9 @@ def shrunk_log_variances(first, second):
     )
 
 
-def _predicted_half(half, log_variance, variance, successes, covariates, regressor):
+def _predicted_half(half, log_variance, unknown, successes, regressor):
     """Predict the standardised gaps of one half of the shadows."""
-    scale = np.exp(-log_variance / 2 + variance / 8)
+    scale = np.exp(-log_variance / 2 + unknown / 8)
     target = half.gap * scale
     if regressor is None:
         members = default_members(half.covariates)
@@ -198,24 +241,25 @@ def _predicted_half(half, log_variance, variance, successes, covariates, regress
     predictions = out_of_fold_predictions(
         members, half.covariates, target, *half.covariates_without
     )
-    if regressor is None:
-        direct = [_separation(covariates[:, column]) for column in successes]
-        direct = np.broadcast_to(
-            np.reshape(direct, (-1, len(target))).T,
-            (*predictions.shape[:2], len(direct)),
-        )
-        predictions = np.concatenate([predictions, direct], axis=2)
-        weights = stack(predictions[0], target)
-    else:
+    if regressor is not None:
         weights = np.ones(1)
+    else:
+        if successes:
+            theory = _separation(half.successes[:, successes])
+            theory = np.broadcast_to(theory[:, np.newaxis], (*predictions.shape[:2], 1))
+            predictions = np.concatenate([predictions, theory], axis=2)
+        weights = stack(predictions[0], target)
     prediction, *without = predictions @ weights
     return Half(half.gaps * scale, prediction, np.stack(without)), weights
 
 
-def _separation(success):
-    """Separation of which a success follows; its mean where that is missing."""
-    separation = 2 * ndtri(np.clip(success, 0.5, 1 - 1e-6))
-    return np.where(np.isnan(separation), np.nanmean(separation), separation)
+def _separation(successes):
+    """Mean separation that follows of successes; that of all where all are missing."""
+    separations = 2 * ndtri(np.clip(successes, 0.5, _LARGEST_SUCCESS))
+    known = np.isfinite(separations)
+    total = np.where(known, separations, 0.0).sum(axis=1)
+    number = known.sum(axis=1)
+    return np.where(number, total / np.maximum(number, 1), total.sum() / known.sum())
 
 
 def to_success(mean, variance, confidence_level=0.95):
@@ -238,3 +282,27 @@ def to_success(mean, variance, confidence_level=0.95):
     low, high = ndtr((mean - reach) / 2), ndtr((mean + reach) / 2)
     interval = np.stack([np.minimum(low, success), np.maximum(high, success)], axis=1)
     return np.maximum(success, 0.5), np.maximum(interval, 0.5)
+
+
+def predicted_risk(success, confidence_level=0.95):
+    """Take a theory's attack success for an estimate, without any shadow.
+
+    Parameters
+    ----------
+    success : ndarray of shape (n_records,)
+        NaN where it is not known.
+    confidence_level : float, default=0.95
+
+    Returns
+    -------
+    estimate : RiskEstimate
+        The residual of the theory is what it was for models whose shadows were
+        trained.
+    """
+    mean = 2 * ndtri(np.clip(success, 0.5, _LARGEST_SUCCESS))
+    known = np.isfinite(mean)
+    scale, _ = prior_of(_TRUST_WITHOUT_SHADOWS)
+    variance = np.full(len(mean), np.nan)
+    variance[known] = scale * residual_shape(mean[known])
+    estimated, interval = to_success(mean, variance, confidence_level)
+    return RiskEstimate(estimated, interval, mean, variance, np.ones(1), None)
