@@ -231,23 +231,23 @@ class RiskEstimator(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
     def _fit_with_shadows(self, model, X, y, progress):
         _check_n_shadows(self.n_shadows)
         last = parts_of(model).model
+        dtype = np.float64 if is_regressor(model) else None
         keep = is_network(last) and self.cache_dir is None
         attack = self._make_attack(n_shadows=self.n_shadows, store_models=keep)
         task = progress.subcontext(task_name="shadows")
         with task.propagate_callback_context(attack):
             self.attack_ = attack.fit(X, y)
+        y = column_or_1d(y, dtype=dtype)
         fitted, shadows = attack.target_, attack.models_ if keep else None
         if self.target is not None and (is_linear(last) or has_bootstrap(last)):
             # The target may have been trained on other records.
-            fitted = fit_clone(model, X, column_or_1d(y), seed=attack.shadow_seeds_[0])
-        audited = Audited(
-            model, fitted, X, column_or_1d(y), shadows, attack.membership_, self.n_jobs
-        )
+            fitted = fit_clone(model, X, y, seed=attack.shadow_seeds_[0])
+        audited = Audited(model, fitted, X, y, shadows, attack.membership_, self.n_jobs)
         scorers = {"auto": "auto"} if self.scorers == "auto" else self.scorers
         covariates = given_covariates(scorers, audited)
         if keep:
             del attack.models_
-        self._estimate(covariates, audited.y if is_regressor(model) else None)
+        self._estimate(covariates, y if is_regressor(model) else None)
 
     def _estimate(self, covariates, y):
         """Estimate the risk from the attack's signals and the scores."""
@@ -340,7 +340,9 @@ class RiskEstimator(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         risk._validate_params()
         risk.attack_, risk._records = attack, None
         covariates = check_covariates(covariates, attack.signals_.shape[1])
-        risk._estimate(covariates, None if y is None else column_or_1d(y))
+        risk._estimate(
+            covariates, None if y is None else column_or_1d(y, dtype=np.float64)
+        )
         return risk
 
     @property

@@ -1,11 +1,10 @@
 """Regression of a noisy quantity on covariates, each record left out in its turn."""
 
 import numpy as np
-from scipy.optimize import nnls
+from scipy.optimize import isotonic_regression, nnls
 from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
-from sklearn.isotonic import IsotonicRegression
 
 N_FOLDS = 5
 # A leaf of a tree has at least this many records, and at least this share of them.
@@ -95,9 +94,16 @@ class _Isotonic:
         if learnt.any() and not missing.all():
             x, y = x[learnt], y[learnt]
             upwards = self.increasing or np.dot(x - x.mean(), y) >= 0
-            model = IsotonicRegression(increasing=bool(upwards), out_of_bounds="clip")
-            result[~missing] = model.fit(x, y).predict(new[~missing])
+            result[~missing] = _isotonic(x, y, new[~missing], bool(upwards))
         return result
+
+
+def _isotonic(x, y, new, increasing):
+    """As scikit-learn's IsotonicRegression, without its validation of each input."""
+    knots, inverse, counts = np.unique(x, return_inverse=True, return_counts=True)
+    means = np.bincount(inverse, y) / counts
+    fit = isotonic_regression(means, weights=counts, increasing=increasing)
+    return np.interp(new, knots, fit.x)
 
 
 def _mean(X, y, rows):
