@@ -96,9 +96,10 @@ class RiskEstimator(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
     covariates_ : DataFrame or dict of str to ndarray of shape (n_samples,)
         The scores. A dict if pandas is not installed.
     weights_ : dict of str to float
-        Weight of each score in the prediction. "boosting" is the regression on all
-        scores, "mean" the mean over all records. Scores that are the same for all
-        records have weight 0. NaN if `regressor` is given.
+        How much of the variation of the predictions each score carries by itself;
+        "boosting" is the regression on all of them. The sum is 1, or 0 if no record
+        seems more exposed than another. Scores that are the same for all records have
+        weight 0. NaN if `regressor` is given.
     classes_ : ndarray of shape (n_classes,)
         The labels, if the model is a classifier.
     n_features_in_ : int
@@ -272,7 +273,7 @@ class RiskEstimator(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         self._covariates = {name: _mean(covariates[name]) for name in names}
         self._covariates[exposure] = estimate.exposure
         weights = estimate.weights.tolist()
-        names = [*names, exposure, "boosting", "mean"]
+        names = [*names, exposure, "boosting"]
         self._set_estimate(estimate, dict(zip(names, weights, strict=True)))
 
     def _set_estimate(self, estimate, weights):

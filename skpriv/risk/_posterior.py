@@ -169,8 +169,9 @@ def residual_scale(halves, shape, noise, prior=PRIOR):
     # Few products may agree by chance: their variance is at least that of independent
     # records.
     least = weights**2 @ np.nan_to_num(noise) ** 2 / total**2
-    precision = 1 / max(variance, least)
-    scale = (precision * products.mean() + guess / sd**2) / (precision + 1 / sd**2)
+    precision = 1 / max(variance, least, np.finfo(float).tiny)
+    share = 1 / (1 + 1 / sd**2 / precision)
+    scale = share * products.mean() + (1 - share) * guess
     return max(scale, guess / 10)
 
 

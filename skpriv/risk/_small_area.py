@@ -38,9 +38,10 @@ class RiskEstimate(NamedTuple):
     separation, variance : ndarray of shape (n_records,)
         Distance of the means of the signals with and without the record, in standard
         deviations of the signals, and its variance.
-    weights : ndarray of shape (n_covariates + 3,)
-        Weight of each covariate in the prediction; of the exposure at the shadows;
-        of the boosting on all covariates; and of the mean. NaN with a regressor.
+    weights : ndarray of shape (n_covariates + 2,)
+        How much of the variation of the prediction comes from each covariate; from
+        the exposure at the shadows; and from the boosting on all covariates. They add
+        up to 1, or are all 0. NaN with a regressor.
     exposure : ndarray of shape (n_records,)
         The covariate that comes from the shadows.
     """
@@ -91,15 +92,15 @@ def estimate_risk(
         _measured_half(in_, out, covariates[half][:, kept], y, half) for half in (0, 1)
     ]
     log_variances, (of_half, of_all) = shrunk_log_variances(*measured)
-    halves, weights = zip(
+    halves, weights, spreads = zip(
         *(
             _predicted_half(half, log_variance, of_half, successes, regressor)
             for half, log_variance in zip(measured, log_variances, strict=True)
         ),
         strict=True,
     )
-    weights = np.mean(weights, axis=0)
-    prior = prior_of(weights[-1] if successes else 0.0)
+    weight_of_theory = np.mean(weights, axis=0)[-1] if successes else 0.0
+    prior = prior_of(weight_of_theory)
     mean, variance = combine(halves, of_all, prior)
     success, interval = to_success(mean, variance, confidence_level)
     back = np.argsort(order, kind="stable")
@@ -108,7 +109,9 @@ def estimate_risk(
         interval[back],
         mean[back],
         variance[back],
-        _all_weights(weights, kept, covariates.shape[2], successes, regressor),
+        _shares(
+            np.mean(spreads, axis=0), kept, covariates.shape[2], successes, regressor
+        ),
         _exposure(in_, out, y)[1][back],
     )
 
@@ -120,21 +123,20 @@ def _varies(covariates):
     return low < high
 
 
-def _all_weights(weights, kept, n_covariates, successes, regressor):
-    """Put weights in order, with zeros for covariates that were left out."""
+def _shares(spreads, kept, n_covariates, successes, regressor):
+    """Shares of the members in the spread, in the order of the covariates."""
     if regressor is not None:
-        return np.full(n_covariates + 3, np.nan)
+        return np.full(n_covariates + 2, np.nan)
     n_kept = len(kept)
-    result = np.zeros(n_covariates + 3)
-    result[kept] = weights[:n_kept]
-    result[n_covariates] = weights[n_kept]
-    n_members = len(weights) - bool(successes)
-    if n_members == n_kept + 3:
-        result[-2] = weights[n_kept + 1]
-    result[-1] = weights[n_members - 1]
+    result = np.zeros(n_covariates + 2)
+    result[kept] = spreads[:n_kept]
+    result[n_covariates] = spreads[n_kept]
+    if len(spreads) - bool(successes) == n_kept + 3:
+        result[-1] = spreads[n_kept + 1]
     if successes:
-        result[kept[successes]] += weights[-1] / len(successes)
-    return result
+        result[kept[successes]] += spreads[-1] / len(successes)
+    total = result.sum()
+    return result / total if total > 0 else np.zeros_like(result)
 
 
 class _Measured(NamedTuple):
@@ -250,7 +252,8 @@ def _predicted_half(half, log_variance, unknown, successes, regressor):
             predictions = np.concatenate([predictions, theory], axis=2)
         weights = stack(predictions[0], target)
     prediction, *without = predictions @ weights
-    return Half(half.gaps * scale, prediction, np.stack(without)), weights
+    measured = Half(half.gaps * scale, prediction, np.stack(without))
+    return measured, weights, weights * predictions[0].std(axis=0)
 
 
 def _separation(successes):
