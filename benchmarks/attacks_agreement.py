@@ -5,7 +5,7 @@
 FOLDER holds adult.csv.gz and bank.csv.gz (UCI). First a table of LiRA on logistic
 regression and k-NN: mean attack success; AUC and TPR, means over all shadows as
 targets, each left out with its partner. Then Spearman's correlation of each cheap
-score with LiRA's per-record success, beside its ceiling from split halves. Last, how
+score with LiRA's per-record success, beside what a perfect score attains. Last, how
 LiRA on k-NN comes to the exact success as shadows grow.
 """
 
@@ -89,10 +89,12 @@ def measure(data, n_rows, n_shadows):
             rows.append((name, kind, success.mean(), *roc_of_shadows(attack)))
             for score, values in cheap_scores(kind, model, X, y).items():
                 result = score_agreement(success, values, halves=halves)
-                agreement.append((name, kind, score, result.spearman, result.ceiling))
+                agreement.append(
+                    (name, kind, score, result.spearman, result.attainable)
+                )
     columns = ["data", "model", "success", "AUC", "TPR at 0.1 %", "TPR at 1 %"]
     print(pd.DataFrame(rows, columns=columns).round(4).to_string(index=False))
-    columns = ["data", "model", "score", "Spearman", "ceiling"]
+    columns = ["data", "model", "score", "Spearman", "attainable"]
     print(pd.DataFrame(agreement, columns=columns).round(3).to_string(index=False))
 
 

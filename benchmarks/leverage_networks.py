@@ -13,7 +13,7 @@ last layer, the last two and all of them,
   is timed).
 
 Tables in Markdown: the rank correlation (Spearman) of each score with the success,
-beside its ceiling from split halves, with seconds and peak memory, each score in a
+beside what a perfect score attains, with seconds and peak memory, each score in a
 process of its own; and the rank correlation of each score for the last layer with that
 for the last two. The figure draws correlation against time. With --cache, a run that
 was stopped resumes.
@@ -152,10 +152,10 @@ def table(columns, rows):
 
 
 def report(wrong, success, halves, seconds, found):
-    ceiling = score_agreement(success, success, halves=halves).ceiling
+    attainable = score_agreement(success, success, halves=halves).attainable
     print(
         f"{wrong:.0%} of the labels wrong: mean success {success.mean():.3f}, "
-        f"ceiling {ceiling:.2f}, shadows trained in {seconds:.0f} s.\n"
+        f"attainable {attainable:.2f}, shadows trained in {seconds:.0f} s.\n"
     )
     rows = []
     for (how, layers, score), (values, taken, memory, solver) in found.items():
@@ -175,7 +175,7 @@ def report(wrong, success, halves, seconds, found):
         if other != "last" and (how, other, score) in found
     ]
     table(("score", "scored", "last layer against", "Spearman"), pairs)
-    return ceiling
+    return attainable
 
 
 def draw(results, file):
@@ -189,7 +189,7 @@ def draw(results, file):
     )
     markers = {"last": "o", "last two": "s", "all": "^", "none": "x"}
     scores = dict(zip((*SCORES, "loss"), ("C0", "C1", "C2", "k"), strict=True))
-    for ax, (wrong, (success, ceiling, seconds, found)) in zip(
+    for ax, (wrong, (success, attainable, seconds, found)) in zip(
         axes[0], results.items(), strict=True
     ):
         for (how, layers, score), (values, taken, *_) in found.items():
@@ -205,7 +205,9 @@ def draw(results, file):
                 if score == "loss"
                 else f"{score.replace('_', ' ')}, {layers}, {how}",
             )
-        ax.plot(seconds, ceiling, "*", color="k", label="LiRA and its ceiling")
+        ax.plot(
+            seconds, attainable, "*", color="k", label="what a perfect score attains"
+        )
         ax.set(
             xscale="log",
             xlabel="seconds",
@@ -247,8 +249,8 @@ def main():
     for wrong in arguments.wrong:
         success, halves, seconds = run_lira(wrong)
         found = measure(arguments, wrong)
-        ceiling = report(wrong, success, halves, seconds, found)
-        results[wrong] = success, ceiling, seconds, found
+        attainable = report(wrong, success, halves, seconds, found)
+        results[wrong] = success, attainable, seconds, found
     if arguments.figure:
         draw(results, arguments.figure)
 

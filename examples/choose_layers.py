@@ -96,13 +96,13 @@ def main():
             f"  {seconds:7.2f}"
         )
     chosen = search.best_estimator_
-    ceiling = score_agreement(
+    attainable = score_agreement(
         lira.attack_success_, chosen.scores_, halves=lira.attack_success_halves_
-    ).ceiling
+    ).attainable
     loss = -np.log(net.predict_proba(X)[every_row, y])
     by_loss = score_agreement(lira.attack_success_, loss).spearman
     print(f"By the loss alone it is {by_loss:.3f}.")
-    print(f"The reference is noisy: more than {ceiling:.2f} is not to be had.")
+    print(f"A perfect score would reach about {attainable:.2f}.")
 
     assert chosen.estimator_.estimator is net
     assert len(net.history) == epochs

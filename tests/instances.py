@@ -103,6 +103,8 @@ INSTANCES = [
     GLSScorer(RidgeClassifier(class_weight="balanced")),
     GLSScorer(ElasticNet(alpha=0.01)),
     GLSScorer(HuberRegressor()),
+    GLSScorer(HuberRegressor(), variant="attack_power"),
+    GLSScorer(Ridge(), variant="attack_power", cv=2),
     GLSScorer(PoissonRegressor()),
     GLSScorer(TweedieRegressor(power=0)),
     GLSScorer(SGDClassifier(loss="log_loss", random_state=0)),

@@ -9,75 +9,21 @@ from sklearn.utils.validation import check_is_fitted
 from skpriv.attacks._shadow_attack import ShadowAttack
 from skpriv.attacks._shadows._likelihood import (
     MODES,
-    SMALLEST_VARIANCE,
     VARIANCES,
-    LikelihoodTest,
-    Reference,
-    hit_counts,
     leave_pair_out,
-    success_interval,
     target_scores,
     variance_priors,
 )
 from skpriv.attacks._shadows._pairs import in_order_of_shadows, pair_shadows
 from skpriv.attacks._shadows._separation import separations, success_of_separation
 from skpriv.attacks._shadows._signals import CLASS_SIGNALS
+from skpriv.attacks._shadows._success import (
+    attack_success,
+    likelihood_test,
+    record_batches,
+)
 from skpriv.attacks._shadows._tasks import Regression, resolution
-from skpriv.utils._batches import row_batches
 from skpriv.utils._sklearn import Interval, StrOptions
-
-# Each record has as many signals as there are shadows.
-_MOST_RECORDS = 512
-
-
-def attack_success(
-    signals,
-    membership,
-    *,
-    labels=None,
-    mode="online",
-    variance="auto",
-    confidence_level=0.95,
-):
-    """Share of models for which LiRA tells correctly whether they saw a record.
-
-    Every model in turn is the target. It and its partner, a model on the other side
-    of the record, are left out of the reference.
-
-    Parameters
-    ----------
-    signals : ndarray of shape (n_shadows, n_records)
-    membership : ndarray of shape (n_shadows, n_records), dtype bool
-        Which records each model was trained on.
-    labels : ndarray of shape (n_records,), default=None
-        The labels, if the signals are predictions of a regressor.
-    mode, variance
-        See :class:`LiRAAttack`.
-    confidence_level : float, default=0.95
-
-    Returns
-    -------
-    success : ndarray of shape (n_records,)
-        Mean of the hit rates at the models trained with and without the record. 0.5:
-        not exposed. NaN with fewer than three pairs of models.
-    interval : ndarray of shape (n_records, 2)
-    """
-    hits, trials = np.zeros((2, 2, signals.shape[1]))
-    reference = Reference(signals, membership, labels)
-    test = _likelihood_test(mode, variance, labels)
-    batches = _batches(signals.shape[1])
-    for batch, _, margins in leave_pair_out(reference, test, batches):
-        hits[:, batch], trials[:, batch] = hit_counts(margins)
-    return success_interval(hits, trials, confidence_level)
-
-
-def _likelihood_test(mode, variance, labels):
-    smallest = SMALLEST_VARIANCE if labels is None else resolution(labels) ** 2
-    return LikelihoodTest(mode, variance, smallest)
-
-
-def _batches(n_records):
-    return row_batches(n_records, most_rows=_MOST_RECORDS)
 
 
 class LiRAAttack(ShadowAttack):
@@ -356,7 +302,7 @@ class LiRAAttack(ShadowAttack):
         self.__dict__.pop("_estimated", None)
 
     def _test(self):
-        return _likelihood_test(self.mode, self.variance, self._labels)
+        return likelihood_test(self.mode, self.variance, self._labels)
 
     def _score_signals(self, values, reference):
         # The records of fit determine the variances, whichever rows are scored.
@@ -364,8 +310,8 @@ class LiRAAttack(ShadowAttack):
             values.astype(np.float64),
             reference,
             self._test(),
-            _batches(values.size),
-            variance_priors(self._reference(), _batches(self.signals_.shape[1])),
+            record_batches(values.size),
+            variance_priors(self._reference(), record_batches(self.signals_.shape[1])),
         )
 
     def _score_records(self):
@@ -422,7 +368,7 @@ class LiRAAttack(ShadowAttack):
 
     def _leave_pair_out(self):
         return leave_pair_out(
-            self._reference(), self._test(), _batches(self.signals_.shape[1])
+            self._reference(), self._test(), record_batches(self.signals_.shape[1])
         )
 
     @property
@@ -438,7 +384,7 @@ class LiRAAttack(ShadowAttack):
     def _estimate_success(self):
         check_is_fitted(self)
         if "_estimated" not in self.__dict__:
-            batches = _batches(self.signals_.shape[1])
+            batches = record_batches(self.signals_.shape[1])
             smallest = self._test().smallest_variance
             self._estimated = success_of_separation(
                 separations(self._reference(), batches, smallest)

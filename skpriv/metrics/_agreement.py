@@ -7,6 +7,7 @@ from scipy.special import ndtri
 from scipy.stats import rankdata
 from sklearn.utils import Bunch, check_array, column_or_1d
 
+from skpriv.metrics._attainable import attainable_correlation
 from skpriv.utils._sklearn import Interval, validate_params
 
 
@@ -32,9 +33,10 @@ def score_agreement(
     score : array-like of shape (n_samples,)
         Score of each record.
     halves : array-like of shape (2, n_samples), default=None
-        Two independent measurements of the reference, such as
-        ``attack_success_halves_`` of :class:`~skpriv.LiRAAttack`. They show how noisy
-        the reference is, which bounds the correlation that any score can reach.
+        Two independent measurements of each record's success rate, between 0 and 1,
+        such as ``attack_success_halves_`` of :class:`~skpriv.LiRAAttack`, of which the
+        reference is the mean. They show how noisy the reference is, and so which
+        correlation can be attained.
     fractions : array-like of shape (n_fractions,), default=(0.01, 0.05, 0.1)
         Fractions of top records for which the overlap is computed.
     confidence_level : float, default=0.95
@@ -46,10 +48,19 @@ def score_agreement(
         ``spearman``, the rank correlation, NaN if either is constant, and
         ``spearman_interval`` (Fisher's transform, with the variance of Bonett and
         Wright); ``fractions`` and ``top_overlap``, the share of the reference's top
-        records that are in the score's top, ties shared evenly; ``ceiling``, the
-        square root of the reliability of the reference (the correlation of the
-        halves, stepped up by Spearman and Brown), NaN without `halves` or where
-        they do not correlate.
+        records that are in the score's top, ties shared evenly; ``attainable``, the
+        rank correlation that a perfect score, the true success rate, is expected to
+        attain, NaN without `halves` or where they do not correlate.
+
+    Notes
+    -----
+    ``attainable`` is computed from an estimate of the distribution of the true success
+    rates, given that the measured ones are shares of hits: a smooth density and a part
+    of the records that are not exposed at all. The latter are tied, so that a perfect
+    score may attain less than the noise alone allows. In simulations of 30,000 records
+    it is right to about 0.01; of 2,000 records, to about 0.05. Hits of LiRA vary more
+    than shares of independent trials where records are hardly exposed, since those of a
+    half come from the same reference, so that with hundreds of shadows it is too low.
 
     Examples
     --------
@@ -57,7 +68,7 @@ def score_agreement(
     >>> score_agreement([1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 2.0, 4.0]).spearman
     0.8
     """
-    score = _check_scores(score, "score")
+    score = check_scores(score, "score")
     reference = check_reference(reference, score.size)
     fractions = np.atleast_1d(np.asarray(fractions, dtype=np.float64))
     if not ((fractions > 0) & (fractions <= 1)).all():
@@ -70,7 +81,7 @@ def score_agreement(
         ),
         fractions=fractions,
         top_overlap=np.array([_overlap(reference, score, f) for f in fractions]),
-        ceiling=_ceiling(halves, reference.size),
+        attainable=_attainable(halves, reference.size),
     )
 
 
@@ -107,7 +118,7 @@ def check_reference(reference, n_samples):
             f"reference must have shape ({n_samples},), one number per score; it has "
             f"shape {np.shape(reference)}."
         )
-    return _check_scores(reference, "reference")
+    return check_scores(reference, "reference")
 
 
 def _spearman_interval(spearman, n_samples, confidence_level):
@@ -130,7 +141,7 @@ def _top(values, n_top):
     return above + tied * (n_top - above.sum()) / tied.sum()
 
 
-def _ceiling(halves, n_samples):
+def _attainable(halves, n_samples):
     if halves is None:
         return np.nan
     halves = check_array(halves, dtype=np.float64, input_name="halves")
@@ -139,12 +150,28 @@ def _ceiling(halves, n_samples):
             f"halves must have shape (2, {n_samples}), two measurements of the "
             f"reference; it has shape {halves.shape}."
         )
-    correlation = rank_correlation(*halves)
-    if not correlation > 0:
+    if not rank_correlation(*halves) > 0:
         return np.nan
-    return float(np.sqrt(2 * correlation / (1 + correlation)))
+    if halves.min() < 0 or halves.max() > 1:
+        raise ValueError(
+            "halves must be success rates between 0 and 1; they range from "
+            f"{halves.min():.3g} to {halves.max():.3g}."
+        )
+    return attainable_correlation(halves)
 
 
-def _check_scores(values, name):
+def check_scores(values, name):
+    """Check that values are finite numbers, one per record.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_samples,)
+    name : str
+        For messages.
+
+    Returns
+    -------
+    values : ndarray of shape (n_samples,), dtype float64
+    """
     values = check_array(values, ensure_2d=False, dtype=np.float64, input_name=name)
     return column_or_1d(values)

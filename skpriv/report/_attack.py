@@ -45,8 +45,8 @@ def describe_attack(attack, scores, table, n_top):
           and Yekutieli), their share, and the numbers of those with the strongest
           evidence;
         - "agreement": for each score its rank correlation with the success, the ends
-          of its interval, the ceiling that the noise of the success sets, and the part
-          of the top 10 % by score that is also in the top 10 % by success.
+          of its interval, what a perfect score would attain, and the part of the top
+          10 % by score that is also in the top 10 % by success.
     columns : dict of str to list
         For each record the success, the ends of its interval, and whether it is at
         risk.
@@ -127,7 +127,7 @@ def _describe_risk(risk, n_top):
 def _describe_agreement(success, halves, scores):
     known = ~np.isnan(scores)
     if known.sum() < _FEWEST_RECORDS_TO_RANK:
-        return dict.fromkeys(("value", "low", "high", "ceiling", "top"))
+        return dict.fromkeys(("value", "low", "high", "attainable", "top"))
     agreement = score_agreement(
         success[known],
         scores[known],
@@ -137,7 +137,7 @@ def _describe_agreement(success, halves, scores):
     )
     return {
         **_plain_interval(agreement.spearman, agreement.spearman_interval),
-        "ceiling": _plain(agreement.ceiling),
+        "attainable": _plain(agreement.attainable),
         "top": _plain(agreement.top_overlap[0]),
     }
 

@@ -172,7 +172,7 @@ def _format_attack(attack):
 
 
 def _format_agreement(report):
-    attack, keys = report["attack"], ("value", "low", "high", "ceiling")
+    attack, keys = report["attack"], ("value", "low", "high", "attainable")
     if attack is None or not attack["agreement"]:
         return None
     rows = [

@@ -301,12 +301,12 @@ def _explain_risk(risk):
 
 def headings_of_agreement(attack):
     level = f"{attack['confidence_level']:.0%}"
-    return ["score", "Spearman", f"{level} from", "to", "ceiling", "top 10% shared"]
+    return ["score", "Spearman", f"{level} from", "to", "attainable", "top 10% shared"]
 
 
 EXPLAIN_AGREEMENT = (
     "Spearman: rank correlation of the score with the success of the attack on each "
-    "record. ceiling: the correlation that a perfect score could reach, since the "
+    "record. attainable: the correlation that a perfect score would reach, since the "
     "success is measured with a limited number of shadow models; -: unknown, as the "
     "halves of the shadow models do not agree, or are too few. top 10% shared: the "
     "part of the records with the top 10% of scores that are also in the top 10% by "

@@ -192,14 +192,14 @@ def test_shadow_scores_give_each_shadow_its_roc_curve():
     assert min(aucs) > 0.5
 
 
-def test_halves_of_the_shadows_tell_the_ceiling_of_agreement():
+def test_halves_of_the_shadows_tell_which_agreement_is_attainable():
     labels, _ = _noisy_iris()
     attack = LiRAAttack(DecisionTreeClassifier(), n_shadows=32, random_state=0)
     attack.fit(X, labels)
     halves = attack.attack_success_halves_
     assert halves.shape == (2, Y.size)
     agreement = score_agreement(attack.attack_success_, attack.scores_, halves=halves)
-    assert 0 < agreement.ceiling <= 1
+    assert 0 < agreement.attainable <= 1
     few = LiRAAttack(TREE, n_shadows=6, random_state=0).fit(X, Y)
     with pytest.raises(AttributeError, match="at least 12 shadows; there are 6"):
         few.attack_success_halves_  # noqa: B018

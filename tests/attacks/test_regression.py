@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 from sklearn.base import clone
@@ -177,7 +178,8 @@ def test_cache_resumes_and_jobs_change_nothing(tmp_path):
     plain = LiRAAttack(TREE, **FEW).fit(X, Y)
     cached = LiRAAttack(TREE, cache_dir=tmp_path, **FEW).fit(X, Y)
     (tmp_path / "shadow-00003.npz").unlink()
-    resumed = LiRAAttack(TREE, cache_dir=tmp_path, n_jobs=2, **FEW).fit(X, Y)
+    with parallel_config("threading"):
+        resumed = LiRAAttack(TREE, cache_dir=tmp_path, n_jobs=2, **FEW).fit(X, Y)
     for attack in (cached, resumed):
         assert_array_equal(attack.signals_, plain.signals_)
         assert_array_equal(attack.scores_, plain.scores_)

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy.special import expit, ndtr
 from scipy.stats import spearmanr
 
 from skpriv.metrics import score_agreement
@@ -33,20 +34,48 @@ def test_top_overlap_shares_places_among_ties():
     assert_allclose(overlap.top_overlap, 0.5)
 
 
-def test_ceiling_is_the_correlation_of_the_truth_with_its_noisy_measure():
-    rng = np.random.default_rng(0)
-    truth = rng.normal(size=20_000)
-    halves = truth + rng.normal(scale=1.5, size=(2, truth.size))
-    reference = halves.mean(axis=0)
-    agreement = score_agreement(reference, truth, halves=halves)
-    # Ranks of normals correlate a little less than the normals; 20,000 records.
-    assert_allclose(agreement.spearman, agreement.ceiling, atol=0.02)
+def _few_exposed(normal):
+    return np.clip(0.5 + 0.02 * np.exp(normal), 0.5, 1)
 
 
-def test_ceiling_is_unknown_without_halves_or_with_unrelated_ones():
-    assert np.isnan(score_agreement([1.0, 2, 3], [1.0, 2, 3]).ceiling)
-    halves = [[1.0, 2, 3], [3.0, 2, 1]]
-    assert np.isnan(score_agreement([1.0, 2, 3], [1.0, 2, 3], halves=halves).ceiling)
+TRUTHS = {
+    "few exposed, 32 trials": (_few_exposed, 32),
+    "few exposed, 128 trials": (_few_exposed, 128),
+    "7% exposed, 32 trials": (lambda z: np.where(z > 1.5, 0.9, 0.5), 32),
+    "30% exposed, 8 trials": (lambda z: np.where(z > 0.5, 0.7, 0.5), 8),
+    "all near 1, 8 trials": (lambda z: 1 - 0.2 * expit(z) * expit(-z) ** 2, 8),
+    "spread evenly, 32 trials": (lambda z: ndtr(np.abs(z)), 32),
+    "half of them exposed, 32 trials": (lambda z: np.maximum(ndtr(z), 0.5), 32),
+    "worse than guessing, 32 trials": (ndtr, 32),
+}
+
+
+@pytest.mark.parametrize("name", TRUTHS)
+def test_attainable_is_the_correlation_of_a_perfect_score(name):
+    truth_of, n_trials = TRUTHS[name]
+    rng = np.random.RandomState(0)
+    truth = truth_of(rng.normal(size=30_000))
+    halves = rng.binomial(n_trials, truth, (2, truth.size)) / n_trials
+    agreement = score_agreement(halves.mean(axis=0), truth, halves=halves)
+    assert agreement.attainable == pytest.approx(agreement.spearman, abs=0.02)
+
+
+def test_perfect_measurement_lets_a_perfect_score_attain_1():
+    truth = np.linspace(0, 1, 50)
+    assert score_agreement(truth, truth, halves=[truth, truth]).attainable == 1
+
+
+def test_attainable_is_unknown_without_halves_or_with_unrelated_ones():
+    reference = [0.1, 0.2, 0.3]
+    assert np.isnan(score_agreement(reference, reference).attainable)
+    halves = [reference, reference[::-1]]
+    assert np.isnan(score_agreement(reference, reference, halves=halves).attainable)
+
+
+def test_few_records_have_an_attainable_correlation_too():
+    halves = [[0.5, 0.75, 1.0], [0.5, 1.0, 0.75]]
+    attainable = score_agreement([1.0, 2, 3], [1.0, 2, 3], halves=halves).attainable
+    assert 0 < attainable <= 1
 
 
 @given(seed=st.integers(0, 2**16))
@@ -64,6 +93,8 @@ def test_agreement_does_not_depend_on_the_order_of_the_records(seed):
 def test_halves_of_the_wrong_shape_are_refused():
     with pytest.raises(ValueError, match=r"halves must have shape \(2, 3\)"):
         score_agreement([1.0, 2, 3], [1.0, 2, 3], halves=[[1.0, 2], [1, 2]])
+    with pytest.raises(ValueError, match="halves must be success rates between 0 and"):
+        score_agreement([1.0, 2, 3], [1.0, 2, 3], halves=[[1.0, 2, 3], [1, 2, 3]])
 
 
 def test_reference_of_another_length_is_refused():

@@ -81,9 +81,9 @@ def test_agreement_is_what_the_metric_says(attacked):
         assert agreement["value"] == pytest.approx(expected.spearman)
         assert agreement["low"] == pytest.approx(expected.spearman_interval[0])
         assert agreement["top"] == pytest.approx(expected.top_overlap[2])
-        ceiling = agreement["ceiling"]
-        assert (ceiling is None) == np.isnan(expected.ceiling)
-        assert ceiling is None or ceiling == pytest.approx(expected.ceiling)
+        attainable = agreement["attainable"]
+        assert (attainable is None) == np.isnan(expected.attainable)
+        assert attainable is None or attainable == pytest.approx(expected.attainable)
 
 
 def test_every_record_has_its_success_and_the_report_is_plain(attacked):
@@ -120,11 +120,11 @@ def test_no_attack_is_none(attacked):
     assert "attack_success" not in report["records"]
 
 
-def test_few_shadows_give_no_ceiling():
+def test_few_shadows_give_no_attainable():
     table = make_table()
     report = summarise(audit("knn", table, 6), table, source="here", n_top=3)
     for agreement in report["attack"]["agreement"].values():
-        assert agreement["ceiling"] is None
+        assert agreement["attainable"] is None
         assert agreement["value"] is not None
 
 

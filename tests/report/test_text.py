@@ -131,7 +131,7 @@ def report_of_an_attack(report_of_five):
             "surest": [71, 7],
         },
         "agreement": {
-            title: {**make_interval(0.41), "ceiling": 0.72, "top": 0.3}
+            title: {**make_interval(0.41), "attainable": 0.72, "top": 0.3}
             for title in report_of_five["scores"]
         },
     }

@@ -8,11 +8,11 @@ probability Φ(d / 2). Means and variances are less noisy than the hits of tests
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import nctdtrinc, ndtr
+from scipy.special import chdtri, nctdtrinc, ndtr
 
-# Beyond this value of Student's t the success is 1 to double precision, for any number
-# of shadows that can be trained.
-_LARGEST_T = 1e5
+# Beyond this value of Student's t, only the uncertainty of the variance matters, and
+# the noncentral t distribution is slow to compute.
+_LARGE_T = 100.0
 
 
 class Separation(NamedTuple):
@@ -91,9 +91,9 @@ def _side(values, side):
 def success_of_separation(separation, confidence_level=0.95):
     """Success of the best test at each separation, and its interval.
 
-    The interval is exact for normal signals: √(n_in n_out / (n_in + n_out)) d has a
-    noncentral t distribution, whose noncentrality is that multiple of the true
-    separation.
+    The interval is exact for normal signals, up to 1e-4: the estimate of
+    √(n_in n_out / (n_in + n_out)) d has a noncentral t distribution, whose
+    noncentrality is the true value.
 
     Parameters
     ----------
@@ -111,10 +111,18 @@ def success_of_separation(separation, confidence_level=0.95):
     known = np.flatnonzero(varies & ~np.isnan(d))
     n_in, n_out = n_in[known], n_out[known]
     unit = np.sqrt(1 / n_in + 1 / n_out)
-    t = np.clip(d[known] / unit, -_LARGEST_T, _LARGEST_T)
-    # The distribution of t at its upper end is what the lower bound makes unlikely.
     tails = (1 + confidence_level) / 2, (1 - confidence_level) / 2
     for end, p in enumerate(tails):
-        noncentrality = nctdtrinc((n_in + n_out - 2).astype(float), p, t)
+        noncentrality = _noncentrality(n_in + n_out - 2, p, d[known] / unit)
         interval[known, end] = ndtr(noncentrality * unit / 2)
     return ndtr(d / 2), interval
+
+
+def _noncentrality(dof, p, t):
+    """Noncentrality at which t is the p-quantile of Student's distribution."""
+    found = np.empty(t.size)
+    large = np.abs(t) > _LARGE_T
+    found[~large] = nctdtrinc(dof[~large].astype(float), p, t[~large])
+    dof, t = dof[large], t[large]
+    found[large] = t * np.sqrt(chdtri(dof, np.where(t > 0, p, 1 - p)) / dof)
+    return found

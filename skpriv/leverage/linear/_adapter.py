@@ -112,6 +112,13 @@ class LinearAdapter(Adapter):
             sensitivities.solve(rows, y, sample_weight, attack_power=attack_power)
         except NegativeCurvatureError:
             return WithoutScores(Status.NOT_A_MINIMUM)
+        if attack_power and sensitivities.fits_exactly:
+            warnings.warn(
+                "no record has an attack power (all are NaN), since estimator has no "
+                "residuals on the records but rounding errors, which do not tell how "
+                "models of random halves differ. Use a penalty, cv, or shadow models.",
+                stacklevel=3,
+            )
         if self.frozen and self._was_fitted_elsewhere(sensitivities, y, sample_weight):
             return WithoutScores(Status.OTHER_RECORDS)
         return sensitivities

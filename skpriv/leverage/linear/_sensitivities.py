@@ -17,10 +17,14 @@ class LinearSensitivities(Sensitivities):
     varies_in_support : bool
         Whether fits to other records may differ in which weights are zero, as those
         with an L1 penalty do.
+    fits_exactly : bool
+        Whether the model that was solved for has no residuals but rounding errors,
+        although targets differ.
     """
 
     has_attack_power = False
     varies_in_support = False
+    fits_exactly = False
 
     @abstractmethod
     def solve(self, X, y, sample_weight, *, attack_power=False):

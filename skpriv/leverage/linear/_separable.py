@@ -23,6 +23,9 @@ from skpriv.leverage.linear._features import Features
 from skpriv.leverage.linear._sensitivities import LinearSensitivities
 from skpriv.leverage.linear._targets import standard_deviation
 
+# Rounding errors of residuals, relative to the largest target.
+_ROUNDING = 1e-12
+
 
 class Outputs(NamedTuple):
     """Records as the loss sees them; arrays of shape (n_rows, n_outputs).
@@ -183,6 +186,17 @@ def _penalty_gradient(features, objective, outputs, columns):
     return np.column_stack(gradients)
 
 
+def _has_no_residuals(loss, records):
+    if not loss.for_regression:
+        return False
+    residuals = loss.gradient(records.targets, records.logits)
+    return bool(np.abs(residuals).max(initial=0) <= _rounding(records.targets))
+
+
+def _rounding(targets):
+    return _ROUNDING * np.abs(targets).max(initial=0)
+
+
 class SeparableSensitivities(LinearSensitivities):
     """A fitted linear model whose loss is a sum over its logits.
 
@@ -211,6 +225,9 @@ class SeparableSensitivities(LinearSensitivities):
         objective = self.objective
         X, records = self._read(X, y, sample_weight)
         self._deviation = standard_deviation(records.targets)
+        self._no_residuals = _has_no_residuals(objective.loss, records)
+        differ = np.ptp(records.targets, axis=0).max() > _rounding(records.targets)
+        self.fits_exactly = bool(self._no_residuals and differ)
         shared = {}
         self._solved = []
         for outputs, columns in self._groups(records.weights):
@@ -289,7 +306,10 @@ class SeparableSensitivities(LinearSensitivities):
         if shift is not None:
             # Per unit of the record's own gradient, as the variance is.
             shift *= (weights * np.abs(gradients))[:, 0]
-            if self.varies_in_support:
+            if self._no_residuals:
+                # Models of constant targets are all alike.
+                shift[:] = 0.0
+            if self.varies_in_support or self.fits_exactly:
                 shift[:] = np.nan
         gather = np.mean if self.objective.averaged else np.sum
         return RecordTerms(

@@ -8,7 +8,11 @@ from sklearn.datasets import load_iris
 
 from skpriv import LiRAAttack
 from skpriv.attacks._shadows._likelihood import SMALLEST_VARIANCE, Reference
-from skpriv.attacks._shadows._separation import separations, success_of_separation
+from skpriv.attacks._shadows._separation import (
+    Separation,
+    separations,
+    success_of_separation,
+)
 
 
 def _membership(n_shadows, n_records, rng):
@@ -113,6 +117,15 @@ def test_separation_that_is_beyond_doubt_has_a_success_of_one():
     success, interval = _estimate(signals, membership)
     assert_array_equal(success, 1.0)
     assert_array_equal(interval, 1.0)
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_interval_is_continuous_where_the_exact_one_is_given_up(sign):
+    d = sign * np.array([99.9, 100.1]) * np.sqrt(2 / 512)
+    n = np.full(2, 512)
+    found = success_of_separation(Separation(d, n, n, np.ones(2, dtype=bool)))
+    for values in (found[0], *found[1].T):
+        assert_allclose(*values, atol=1e-4)
 
 
 def test_estimate_follows_a_new_fit():

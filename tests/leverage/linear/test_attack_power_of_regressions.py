@@ -9,6 +9,7 @@ from sklearn.linear_model import (
     ElasticNet,
     GammaRegressor,
     HuberRegressor,
+    LinearRegression,
     PoissonRegressor,
     Ridge,
     RidgeClassifier,
@@ -141,6 +142,21 @@ def test_classes_are_watched_at_the_decision_function():
 def test_several_outputs_have_no_attack_power(model, y):
     with pytest.raises(ValueError, match="attack_power' needs a model of a single out"):
         GLSScorer(model, variant="attack_power").fit(X, y)
+
+
+@pytest.mark.parametrize("n_records", [4, N])
+def test_rounding_errors_of_an_exact_fit_are_no_residuals(n_records):
+    y = (NUMBERS if n_records == 4 else X @ [1.0, 2.0, 3.0, 4.0, 5.0])[:n_records]
+    with pytest.warns(UserWarning, match="no residuals on the records but rounding"):
+        scorer = GLSScorer(LinearRegression(), variant="attack_power").fit(
+            X[:n_records], y
+        )
+    assert np.isnan(scorer.scores_).all()
+
+
+def test_constant_targets_expose_nobody():
+    scorer = GLSScorer(Ridge(), variant="attack_power").fit(X, np.full(N, 3.3))
+    assert (scorer.scores_ == 0.5).all()
 
 
 def test_weights_that_must_be_positive_leave_attack_power_unknown():
