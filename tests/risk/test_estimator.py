@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.callback import AutoPropagatedCallback
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.ensemble import BaggingRegressor, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
@@ -245,3 +246,31 @@ def test_groups_and_records_at_risk_take_the_estimates(cancer):
     assert listed.records.size
     assert risk.scores_[listed.records].min() > 0.6
     assert records_at_risk(risk, threshold=0.99).records.size < listed.records.size
+
+
+class Recorder(AutoPropagatedCallback):
+    """Notes which estimators begin a task, and which tasks."""
+
+    max_estimator_depth = None
+
+    def __init__(self):
+        self.tasks = []
+
+    def setup(self, estimator, context):
+        pass
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context, **_):
+        self.tasks.append((context.estimator_name, context.task_name))
+
+    def on_fit_task_end(self, estimator, context, **_):
+        pass
+
+
+def test_callbacks_follow_the_shadows(cancer):
+    recorder = Recorder()
+    risk = RiskEstimator(n_shadows=8, scorers={}, random_state=0)
+    risk.set_callbacks(recorder).fit(*cancer)
+    assert recorder.tasks.count(("LiRAAttack", "shadow")) == 8
