@@ -6,6 +6,7 @@ on the records. Higher always means more exposed.
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -89,34 +90,26 @@ def has_bootstrap(model):
     return bool(getattr(model, "bootstrap", False)) and hasattr(model, "oob_score")
 
 
-def _leverages_of_linear(audited):
-    """Leverage, self-influence and attack power of the model itself."""
-    frozen = FrozenEstimator(audited.fitted)
-    return [
-        GLSScorer(frozen, variant=variant).fit(audited.X, audited.y).scores_
-        for variant in _LEVERAGES
-    ]
+def _of_the_model(variant, audited):
+    """Leverage, self-influence or attack power at the model itself."""
+    scorer = GLSScorer(FrozenEstimator(audited.fitted), variant=variant)
+    return [scorer.fit(audited.X, audited.y).scores_]
 
 
-def _leverages_at_shadows(audited):
+def _at_shadows(variant, audited):
     """The same at each shadow, of the records that it was not trained on."""
     if audited.shadows is None:
-        return _leverages_of_linear(audited)
-    n_shadows, n_records = audited.membership.shape
-    scores = np.full((len(_LEVERAGES), n_shadows, n_records), np.nan)
+        return _of_the_model(variant, audited)
+    scores = np.full(audited.membership.shape, np.nan)
     for shadow, members in enumerate(audited.membership):
         inside, outside = np.flatnonzero(members), np.flatnonzero(~members)
-        frozen = FrozenEstimator(audited.shadows[shadow])
-        records = safe_indexing(audited.X, inside), audited.y[inside]
-        others = safe_indexing(audited.X, outside), audited.y[outside]
-        for variant, found in zip(_LEVERAGES, scores, strict=True):
-            scorer = GLSScorer(frozen, variant=variant).fit(*records)
-            found[shadow, outside] = scorer.score_samples(*others)
-    pair = np.arange(n_shadows) // 2 % 2
-    return [
-        np.stack([_mean_of_known(found[pair == half]) for half in (1, 0)])
-        for found in scores
-    ]
+        scorer = GLSScorer(FrozenEstimator(audited.shadows[shadow]), variant=variant)
+        scorer.fit(safe_indexing(audited.X, inside), audited.y[inside])
+        scores[shadow, outside] = scorer.score_samples(
+            safe_indexing(audited.X, outside), audited.y[outside]
+        )
+    pair = np.arange(len(scores)) // 2 % 2
+    return [np.stack([_mean_of_known(scores[pair == half]) for half in (1, 0)])]
 
 
 def _mean_of_known(scores):
@@ -180,8 +173,8 @@ def _neighbors(audited):
 
 
 PROVIDERS = (
-    Provider(_LEVERAGES, is_linear, _leverages_of_linear),
-    Provider(_LEVERAGES, is_network, _leverages_at_shadows),
+    *(Provider((v,), is_linear, partial(_of_the_model, v)) for v in _LEVERAGES),
+    *(Provider((v,), is_network, partial(_at_shadows, v)) for v in _LEVERAGES),
     Provider(("out_of_bag",), has_bootstrap, _out_of_bag),
     Provider(("shapley", "waka_5", "waka_1"), lambda model: True, _neighbors),
 )

@@ -250,7 +250,9 @@ def _predicted_half(half, log_variance, unknown, successes, regressor):
             theory = _separation(half.successes[:, successes])
             theory = np.broadcast_to(theory[:, np.newaxis], (*predictions.shape[:2], 1))
             predictions = np.concatenate([predictions, theory], axis=2)
-        weights = stack(predictions[0], target)
+        # A theory of the model predicts the target itself, without any regression.
+        start = np.eye(predictions.shape[2])[-1] if successes else None
+        weights = stack(predictions[0], target, start)
     prediction, *without = predictions @ weights
     measured = Half(half.gaps * scale, prediction, np.stack(without))
     return measured, weights, weights * predictions[0].std(axis=0)

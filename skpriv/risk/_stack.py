@@ -9,6 +9,8 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 N_FOLDS = 5
 # A leaf of a tree has at least this many records, and at least this share of them.
 _SMALLEST_LEAF, _SMALLEST_SHARE = 40, 1 / 40
+# Weights to start from count like this many records.
+_STRENGTH_OF_START = 50
 
 
 def ranks(values):
@@ -144,7 +146,7 @@ def out_of_fold_predictions(members, covariates, target, *others):
     return predictions
 
 
-def stack(predictions, target):
+def stack(predictions, target, start=None):
     """Find the non-negative weights with which predictions fit the target best.
 
     Parameters
@@ -152,10 +154,17 @@ def stack(predictions, target):
     predictions : ndarray of shape (n_records, n_members)
     target : ndarray of shape (n_records,)
         NaN where it is not known.
+    start : ndarray of shape (n_members,), default=None
+        Weights that a noisy target does not change much. None: there are none.
 
     Returns
     -------
     weights : ndarray of shape (n_members,)
     """
     known = np.isfinite(target)
-    return nnls(predictions[known], target[known])[0]
+    predictions, target = predictions[known], target[known]
+    if start is not None:
+        strength = np.sqrt(_STRENGTH_OF_START * target.var())
+        predictions = np.vstack([predictions, strength * np.eye(len(start))])
+        target = np.concatenate([target, strength * start])
+    return nnls(predictions, target)[0]
