@@ -96,27 +96,26 @@ def _of_the_model(variant, audited):
     return [scorer.fit(audited.X, audited.y).scores_]
 
 
-def _at_shadows(variant, audited):
-    """The same at each shadow, of the records that it was not trained on."""
+def _at_shadows(audited):
+    """Self-influence of the records that a shadow was not trained on, at that shadow.
+
+    A network that fits its training records closely has little curvature left there.
+    Each half of the shadows is represented by its first pair, as that takes time.
+    """
     if audited.shadows is None:
-        return _of_the_model(variant, audited)
-    scores = np.full(audited.membership.shape, np.nan)
-    for shadow, members in enumerate(audited.membership):
+        return _of_the_model("self_influence", audited)
+    halves = np.full((2, len(audited.y)), np.nan)
+    for shadow in range(4):
+        members = audited.membership[shadow]
         inside, outside = np.flatnonzero(members), np.flatnonzero(~members)
-        scorer = GLSScorer(FrozenEstimator(audited.shadows[shadow]), variant=variant)
+        frozen = FrozenEstimator(audited.shadows[shadow])
+        scorer = GLSScorer(frozen, variant="self_influence")
         scorer.fit(safe_indexing(audited.X, inside), audited.y[inside])
-        scores[shadow, outside] = scorer.score_samples(
+        # What the even pairs measure is predicted from the odd ones.
+        halves[1 - shadow // 2, outside] = scorer.score_samples(
             safe_indexing(audited.X, outside), audited.y[outside]
         )
-    pair = np.arange(len(scores)) // 2 % 2
-    return [np.stack([_mean_of_known(scores[pair == half]) for half in (1, 0)])]
-
-
-def _mean_of_known(scores):
-    known = np.isfinite(scores)
-    number = np.count_nonzero(known, axis=0)
-    total = np.where(known, scores, 0.0).sum(axis=0)
-    return np.where(number, total / np.maximum(number, 1), np.nan)
+    return [halves]
 
 
 def _out_of_bag(audited):
@@ -174,7 +173,7 @@ def _neighbors(audited):
 
 PROVIDERS = (
     *(Provider((v,), is_linear, partial(_of_the_model, v)) for v in _LEVERAGES),
-    *(Provider((v,), is_network, partial(_at_shadows, v)) for v in _LEVERAGES),
+    Provider(("self_influence",), is_network, _at_shadows),
     Provider(("out_of_bag",), has_bootstrap, _out_of_bag),
     Provider(("shapley", "waka_5", "waka_1"), lambda model: True, _neighbors),
 )

@@ -62,9 +62,9 @@ class RiskEstimator(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         The scores that records are compared by; higher: more exposed.
 
         - "auto": those that fit the model. Leverage, self-influence and attack power
-          for linear models and networks; the out-of-bag error for forests and
-          bagging; k-NN Shapley values and WaKA on the model's own features, unless
-          there are too many records.
+          for linear models; self-influence for networks; the out-of-bag error for
+          forests and bagging; k-NN Shapley values and WaKA on the model's own
+          features, unless there are too many records.
         - A dict of names and scorers, or arrays of shape (n_samples,). Scorers that
           are not fitted are fitted on the records. NaN: no score. The value "auto"
           stands for all of the above. A score named "attack_power" is taken for an
@@ -116,10 +116,10 @@ class RiskEstimator(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
     -----
     Scores that come from shadows, and the separation that is regressed on them, are
     taken from different halves of the shadows, so that they do not share their noise.
-    Predictions are made for records that were left out of the regression. For networks,
-    leverage and attack power are those of the records that a shadow was not trained on;
-    this requires the shadow models, so that with `cache_dir` those of the network
-    trained on all records are used instead.
+    Predictions are made for records that were left out of the regression. The
+    self-influence of a record on a network is computed at two pairs of shadows, where
+    the record is not in training. The cache holds no models, so with `cache_dir` it is
+    that at the network under attack, which is a poorer score.
 
     The interval is about the success of the attack on models that are trained on random
     halves of these records. The residual of the regression cannot be measured with few
