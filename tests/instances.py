@@ -29,6 +29,7 @@ from skpriv import (
     LeverageAttack,
     LiRAAttack,
     LossAttack,
+    RiskEstimator,
     RMIAAttack,
     WaKAAttack,
     WaKAScorer,
@@ -129,6 +130,14 @@ INSTANCES = [
     ),
     GLSScorer(
         MLPRegressor(hidden_layer_sizes=3, max_iter=3), layers="all", random_state=0
+    ),
+    RiskEstimator(n_shadows=8),
+    RiskEstimator(Ridge(), n_shadows=8, regressor=Ridge()),
+    RiskEstimator(n_shadows=0),
+    RiskEstimator(
+        RandomForestClassifier(2, max_depth=2),
+        n_shadows=8,
+        scorers={"waka": WaKAScorer()},
     ),
 ]
 

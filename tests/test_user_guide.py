@@ -9,7 +9,7 @@ PAGES = sorted(GUIDE.glob("*.md"))
 
 
 def test_there_is_a_guide():
-    names = {"attacks.md", "audit.md", "leverage.md", "neighbors.md"}
+    names = {"attacks.md", "audit.md", "leverage.md", "neighbors.md", "risk.md"}
     assert names <= {page.name for page in PAGES}
 
 

@@ -18,7 +18,7 @@ _MOST_PAIRS_EXACT = 50
 
 @validate_params(
     {
-        "attack": [HasMethods(["hit_pairs"])],
+        "attack": [HasMethods(["hit_pairs"]), HasMethods(["probability_at_most"])],
         "groups": ["array-like"],
         "confidence_level": [Interval(Real, 0, 1, closed="neither")],
         "correction": [StrOptions({"bonferroni", "none"})],
@@ -33,7 +33,7 @@ def success_by_group(
 
     Parameters
     ----------
-    attack : LiRAAttack
+    attack : LiRAAttack or RiskEstimator
         Fitted.
     groups : array-like of shape (n_samples,)
         The group of each record: its class, or any other column without missing
@@ -57,18 +57,26 @@ def success_by_group(
     The success of a group is a mean over records and over pairs of shadows, both of
     which are samples. The variances over both are added, which is conservative. A
     group of one record has no variance over records, so its interval is NaN; see the
-    attack's ``attack_success_interval_`` instead.
+    attack's ``attack_success_interval_`` instead. Estimates of a RiskEstimator share
+    their errors to an unknown extent, so the ends of its intervals are averaged, which
+    is right if they share them all, and conservative otherwise.
     """
     check_is_fitted(attack)
-    names, codes = _check_groups(groups, attack.attack_success_.size)
-    in_, out = attack.hit_pairs()
+    estimated = hasattr(attack, "probability_at_most")
+    n_records = (attack.scores_ if estimated else attack.attack_success_).size
+    names, codes = _check_groups(groups, n_records)
     level = confidence_level
     if correction == "bonferroni":
         level = 1 - (1 - confidence_level) / names.size
-    rows = [
-        _mean_success((in_[:, codes == g] + out[:, codes == g]) / 2, level)
-        for g in range(names.size)
-    ]
+    if estimated:
+        values = np.column_stack([attack.scores_, attack.interval(level)])
+        rows = [values[codes == g].mean(axis=0) for g in range(names.size)]
+    else:
+        in_, out = attack.hit_pairs()
+        rows = [
+            _mean_success((in_[:, codes == g] + out[:, codes == g]) / 2, level)
+            for g in range(names.size)
+        ]
     success, low, high = np.array(rows).T
     result = Bunch(
         group=names,
@@ -129,10 +137,11 @@ def _mean_success(hits, level):
         "attack": [HasMethods(["score_samples"])],
         "fdr": [Interval(Real, 0, 1, closed="neither")],
         "method": [StrOptions({"by", "bh"})],
+        "threshold": [Interval(Real, 0.5, 1, closed="left")],
     },
     prefer_skip_nested_validation=True,
 )
-def records_at_risk(attack, *, fdr=0.05, method="by"):
+def records_at_risk(attack, *, fdr=0.05, method="by", threshold=0.55):
     """List the records whose membership can be inferred, at a false discovery rate.
 
     For each record, the signals at its pairs of shadows, one trained with it and one
@@ -143,14 +152,18 @@ def records_at_risk(attack, *, fdr=0.05, method="by"):
 
     Parameters
     ----------
-    attack : LiRAAttack
-        Fitted; any attack with shadow models.
+    attack : LiRAAttack or RiskEstimator
+        Fitted; any attack with shadow models. With a RiskEstimator, a record is at risk
+        if the success of an attack on it is above `threshold`, and in place of a
+        p-value there is the probability that it is not.
     fdr : float, default=0.05
         Largest expected share of the listed records that are false discoveries.
     method : {"by", "bh"}, default="by"
         The correction of Benjamini and Yekutieli, which allows any dependence among
         the records, or that of Benjamini and Hochberg, for independent or positively
         dependent records.
+    threshold : float, default=0.55
+        For a RiskEstimator: attack success above which a record is at risk.
 
     Returns
     -------
@@ -162,6 +175,9 @@ def records_at_risk(attack, *, fdr=0.05, method="by"):
         so many records need many shadows. If that alone rules out any listing, a
         warning says how many.
     """
+    if hasattr(attack, "probability_at_most"):
+        p_values = np.nan_to_num(attack.probability_at_most(threshold), nan=1.0)
+        return _records_below(p_values, -attack.scores_, fdr, method)
     if not hasattr(attack, "signal_pairs") or not hasattr(attack, "signals_"):
         raise ValueError(
             f"attack must be a fitted attack with shadow models, got {attack!r}."
@@ -171,11 +187,17 @@ def records_at_risk(attack, *, fdr=0.05, method="by"):
         in_, out = attack.signal_pairs(batch)
         p_values[batch] = _signed_rank_p_values(in_ - out)
         gaps[batch] = _mean_gaps(in_ - out)
-    adjusted = false_discovery_control(p_values, method=method)
-    order = np.lexsort((-gaps, p_values))
-    records = order[adjusted[order] <= fdr]
-    if not records.size:
+    result = _records_below(p_values, -gaps, fdr, method)
+    if not result.records.size:
         _warn_of_few_pairs(attack.membership_, fdr, method)
+    return result
+
+
+def _records_below(p_values, second, fdr, method):
+    """List records by their p-values, and those with the same one by another value."""
+    adjusted = false_discovery_control(p_values, method=method)
+    order = np.lexsort((second, p_values))
+    records = order[adjusted[order] <= fdr]
     return Bunch(
         records=records,
         p_values=p_values,
