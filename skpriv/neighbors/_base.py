@@ -85,8 +85,8 @@ class KNNScorer(RecordScorerMixin, BaseEstimator):
         """
         # If this fit fails, the scorer is not fitted, even if it was before.
         self.__dict__.pop("_records", None)
-        X, y = validate_data(self, X, y, **self._checks())
         check_no_label_is_missing(y)
+        X, y = validate_data(self, X, y, **self._checks())
         X = self._canonical(X)
         if self.metric == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(

@@ -95,16 +95,19 @@ def check_same_kind_of_label(y, y_fit):
 
 
 def check_no_label_is_missing(y):
-    """Raise if a label is None.
+    """Raise if a label is None, or pandas' NA.
 
     Parameters
     ----------
-    y : array-like
+    y : array-like or None
+        None is left to other checks.
     """
-    # A frame or a Series of pandas has its own way to say it, and its own array.
     labels = np.asarray(y)
-    if labels.dtype.kind == "O" and any(label is None for label in labels.flat):
-        raise ValueError("y contains None; every row must have a label.")
+    if y is None or labels.dtype.kind != "O":
+        return
+    for label in labels.flat:
+        if label is None or type(label).__name__ == "NAType":
+            raise ValueError(f"y contains {label}; every row must have a label.")
 
 
 def _are_numbers(y):

@@ -6,7 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from skpriv.utils._labels import Labels, check_same_kind_of_label
+from skpriv.utils._labels import (
+    Labels,
+    check_no_label_is_missing,
+    check_same_kind_of_label,
+)
 
 KINDS = [
     np.array([3, -1, 7]),
@@ -62,3 +66,19 @@ def test_numbers_and_strings_are_not_labels_of_one_kind(given, fitted):
 def test_labels_of_another_shape_are_refused():
     with pytest.raises(ValueError, match=r"shape \(2, 1\), .* in fit had shape \(3,\)"):
         check_same_kind_of_label(np.zeros((2, 1)), np.zeros(3))
+
+
+@pytest.mark.parametrize("labels", [[None, "a"], np.array(["a", None], dtype=object)])
+def test_a_missing_label_is_named(labels):
+    with pytest.raises(ValueError, match="y contains None; every row must have a lab"):
+        check_no_label_is_missing(labels)
+
+
+def test_an_na_of_pandas_is_a_missing_label():
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(ValueError, match="y contains <NA>"):
+        check_no_label_is_missing(pd.array(["a", None], dtype="string"))
+
+
+def test_no_labels_at_all_are_left_to_other_checks():
+    check_no_label_is_missing(None)
