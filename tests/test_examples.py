@@ -11,6 +11,10 @@ import pytest
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
+# The examples run in one process, so that each runs once.
+pytestmark = pytest.mark.xdist_group("examples")
+
+
 @cache
 def output_of(name):
     """Run an example, once for all tests, and return the lines that it prints."""

@@ -142,7 +142,7 @@ def test_a_frame_and_its_array_are_the_same_rows():
 
 def test_another_number_of_columns_is_refused():
     encoder = RowEncoder().fit(pd.DataFrame({"a": ["x"], "b": ["y"]}))
-    with pytest.raises(ValueError, match=r"X has 1 columns, but it had 2 in fit"):
+    with pytest.raises(ValueError, match=r"X has 1 column, but it had 2 in fit"):
         encoder.transform(pd.DataFrame({"a": ["x"]}))
 
 

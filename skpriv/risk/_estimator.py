@@ -185,6 +185,10 @@ class RiskEstimator(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags = get_tags(self._make_attack()).input_tags
+        scorers = self.scorers.values() if isinstance(self.scorers, dict) else ()
+        for scorer in scorers:
+            if hasattr(scorer, "__sklearn_tags__"):
+                tags.input_tags.allow_nan &= get_tags(scorer).input_tags.allow_nan
         return tags
 
     def _make_attack(self, **parameters):

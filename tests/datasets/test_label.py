@@ -32,7 +32,7 @@ def test_classes_are_numbered_in_the_order_of_their_values(
 
 @pytest.mark.parametrize("missing", [np.nan, None, pd.NA])
 def test_missing_label_is_refused_and_found(missing):
-    with pytest.raises(TableError, match=r"'y' has no value in 2 records .* record 2"):
+    with pytest.raises(TableError, match=r"'y' has no value in 2 records \(first: 2\)"):
         label_values(label(["a", missing, "b", missing]))
 
 

@@ -258,6 +258,7 @@ def test_pipeline_of_graph_and_scorer(data, Scorer):
     )
 
 
+@one_compilation
 def test_pipeline_of_approximate_graph_and_scorer(data):
     X, y = data
     pipe = make_pipeline(

@@ -96,7 +96,9 @@ def is_far_from_optimum(model, sensitivities, X, y, sample_weight):
     """
     if not isinstance(model, _SMOOTH) or model.solver not in _BY_GRADIENT:
         return False
-    if np.max(model.n_iter_) >= model.max_iter or sensitivities.objective.has_l1:
+    if sensitivities.objective.has_l1 or not hasattr(model, "n_iter_"):
+        return False  # the latter: no solver found the weights
+    if np.max(model.n_iter_) >= model.max_iter:
         return False
     gradient = sensitivities.gradient(X, y, sample_weight)
     largest = np.abs(gradient).max() / sample_weight.sum()

@@ -25,23 +25,31 @@ X = RNG.normal(size=(N, D)).astype(np.float32).astype(float)
 Y = (X[:, 0] + RNG.logistic(size=N) > 0).astype(int)
 
 
-def optimum(X, y, penalty):
-    """Weights that minimise the sum of losses and penalty / 2 times their square."""
-    theta = np.zeros(D)
+def optimum(X, y, penalty, fit_intercept):
+    """Weights that minimise the sum of losses and penalty / 2 times their square.
+
+    The intercept comes last; it is 0 unless it is fitted, and not penalised.
+    """
+    X = np.column_stack([X, np.full(len(X), float(fit_intercept))])
+    decay = np.append(np.full(D, penalty), 0.0 if fit_intercept else 1.0)
+    theta = np.zeros(D + 1)
     for _ in range(12):
         p = expit(X @ theta)
-        H = (X * (p * (1 - p))[:, None]).T @ X + penalty * np.eye(D)
-        theta = theta - np.linalg.solve(H, X.T @ (p - y) + penalty * theta)
+        H = (X * (p * (1 - p))[:, None]).T @ X + np.diag(decay)
+        theta = theta - np.linalg.solve(H, X.T @ (p - y) + decay * theta)
     return theta
 
 
-def measured_success(penalty_of_half):
+def measured_success(penalty_of_half, fit_intercept):
     rng = np.random.default_rng(1)
     signals, members = [], []
     for _ in range(400):
         half = rng.permutation(N) < N // 2
         for member in (half, ~half):
-            f = X @ optimum(X[member], Y[member], penalty_of_half)
+            *coef, intercept = optimum(
+                X[member], Y[member], penalty_of_half, fit_intercept
+            )
+            f = X @ coef + intercept
             signals.append(np.where(Y == 1, f, -f))
             members.append(member)
     signals, members = np.array(signals), np.array(members)
@@ -59,8 +67,8 @@ def perceptron(batch_size):
     model = MLPClassifier((), alpha=alpha, batch_size=batch_size, max_iter=1)
     with pytest.warns(ConvergenceWarning):
         model.fit(X, Y)
-    model.coefs_ = [optimum(X, Y, PENALTY)[:, None]]
-    model.intercepts_ = [np.zeros(1)]
+    *coef, intercept = optimum(X, Y, PENALTY, fit_intercept=True)
+    model.coefs_, model.intercepts_ = [np.array(coef)[:, None]], [np.array([intercept])]
     return model
 
 
@@ -76,7 +84,8 @@ def net(reduction, batch_size):
         verbose=0,
     ).initialize()
     with torch.no_grad():
-        model.module_.weight[0] = torch.from_numpy(optimum(X, Y, PENALTY))
+        weights = optimum(X, Y, PENALTY, fit_intercept=False)[:-1]
+        model.module_.weight[0] = torch.from_numpy(weights)
     return model
 
 
@@ -99,4 +108,5 @@ def test_attack_power_is_the_success_that_is_measured(make, arguments, share):
         FrozenEstimator(model), variant="attack_power", layers="all"
     ).fit(X, Y)
     predicted = scorer.scores_.mean()
-    assert abs(predicted - measured_success(share * PENALTY)) < 0.005
+    measured = measured_success(share * PENALTY, fit_intercept=make is perceptron)
+    assert abs(predicted - measured) < 0.005
