@@ -95,10 +95,11 @@ def read_plain_numbers(texts):
     numbers = _cast(array, pyarrow.float64())
     if numbers is None or np.isnan(numbers).any() or may_be_codes(texts, numbers):
         return None
-    for whole in (pyarrow.int64(), pyarrow.uint64()):
-        integers = _cast(array, whole)
-        if integers is not None:
-            return Numbers(integers)
+    if (numbers == np.floor(numbers)).all():
+        for whole in (pyarrow.int64(), pyarrow.uint64()):
+            integers = _cast(array, whole)
+            if integers is not None:
+                return Numbers(integers)
     if _all_match(array, _MAYBE_GROUPED.replace("MARK", "[.]")):
         return None
     return Numbers(numbers, decimal=".")
