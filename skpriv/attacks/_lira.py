@@ -23,6 +23,7 @@ from skpriv.attacks._shadows._success import (
     record_batches,
 )
 from skpriv.attacks._shadows._tasks import Regression, resolution
+from skpriv.utils._checks import check_scale
 from skpriv.utils._sklearn import Interval, StrOptions
 
 
@@ -275,6 +276,8 @@ class LiRAAttack(ShadowAttack):
         attack._records = attack._labels = None
         if y is not None:
             attack._labels = _check_one_per_record(y, signals, "y")
+            check_scale(attack._labels, "y")
+            check_scale(signals, "signals")
         if target_signals is not None:
             attack.target_signals_ = _check_one_per_record(
                 target_signals, signals, "target_signals"

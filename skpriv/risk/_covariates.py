@@ -252,8 +252,13 @@ def check_covariates(covariates, n_records):
     """
     checked = {}
     for name in covariates if covariates is not None else ():
+        values = np.asarray(covariates[name])
+        if values.dtype.kind not in "biufO":
+            raise ValueError(
+                f"scorers[{name!r}] must hold numbers; got {values.dtype}."
+            )
         values = check_array(
-            np.asarray(covariates[name]),
+            values,
             ensure_2d=False,
             dtype=np.float64,
             ensure_all_finite="allow-nan",

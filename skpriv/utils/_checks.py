@@ -30,3 +30,26 @@ def check_rates(values, name):
             f"{name} must be one or more numbers between 0 and 1; it is {values!r}."
         )
     return rates
+
+
+def check_scale(values, name):
+    """Check that the squares of some numbers neither overflow nor vanish.
+
+    Parameters
+    ----------
+    values : ndarray of any shape
+    name : str
+        Name of the parameter.
+
+    Raises
+    ------
+    ValueError
+        If the largest absolute value is neither 0 nor between 1e-100 and 1e100.
+    """
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest and not 1e-100 <= largest <= 1e100:
+        raise ValueError(
+            f"{name} must have a largest absolute value between 1e-100 and 1e100, or "
+            f"all zeros, so that its squares neither overflow nor become 0; got "
+            f"{largest:.3g}. Multiply it by a constant."
+        )

@@ -15,7 +15,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
-from skpriv import LiRAAttack, LossAttack, RMIAAttack
+from skpriv import (
+    GLSScorer,
+    LiRAAttack,
+    LossAttack,
+    RiskEstimator,
+    RMIAAttack,
+)
 from skpriv.evaluation import (
     cross_val_membership,
     membership_game,
@@ -250,3 +256,30 @@ def test_games_draw_random_halves_whatever_the_labels_are(labels):
     assert game.report.auc > 0.9
     folds = cross_val_membership(attack, X, labels, cv=3, random_state=0)
     assert folds.report.auc > 0.9
+
+
+@pytest.mark.parametrize("scale", [2.0**-900, 2.0**900])
+@pytest.mark.parametrize(
+    "scorer",
+    [
+        LiRAAttack(Ridge(), n_shadows=6),
+        LossAttack(Ridge()),
+        RiskEstimator(Ridge(), n_shadows=8),
+    ],
+    ids=lambda scorer: type(scorer).__name__,
+)
+def test_targets_whose_squares_overflow_or_vanish_are_refused(scorer, scale):
+    with pytest.raises(ValueError, match="y must have a largest absolute value"):
+        scorer.fit(X, Y * scale)
+
+
+def test_attack_power_is_refused_where_squares_of_targets_vanish():
+    scorer = GLSScorer(Ridge(), variant="attack_power")
+    with pytest.raises(ValueError, match="y must have a largest absolute value"):
+        scorer.fit(X, Y * 2.0**-900)
+
+
+def test_signals_whose_squares_vanish_are_refused():
+    signals, membership = np.full((8, 5), 1e-200), np.arange(40).reshape(8, 5) % 2
+    with pytest.raises(ValueError, match="signals must have a largest absolute value"):
+        LiRAAttack.from_signals(signals, membership, y=np.ones(5))

@@ -157,6 +157,8 @@ def test_scorers_may_be_fitted_or_not_and_arrays(cancer):
         scorers={"auto": "auto", "mine": y}, n_shadows=8, random_state=0
     ).fit(X, y)
     assert names_of(both) == LEVERAGES | NEIGHBORS | {"mine"}
+    with pytest.raises(ValueError, match=r"scorers\['mine'\] must hold numbers"):
+        RiskEstimator(scorers={"mine": ["a"] * 200}, n_shadows=8).fit(X, y)
     with pytest.raises(ValueError, match=r"scorers\['mine'\] must have shape \(200,\)"):
         RiskEstimator(scorers={"mine": np.arange(3)}, n_shadows=8).fit(X, y)
 

@@ -13,6 +13,7 @@ from skpriv.attacks._shadows._signals import (
     response_method,
     within_float32,
 )
+from skpriv.utils._checks import check_scale
 from skpriv.utils._labels import Labels
 
 # A spread that is smaller than these parts of the spread of the labels, and of their
@@ -197,13 +198,14 @@ class Regression:
 
     @staticmethod
     def check_labels(y, user):
-        """Check that labels are numbers, one per record."""
+        """Check that labels are numbers of a usual scale, one per record."""
         y = check_array(y, ensure_2d=False, dtype="numeric", input_name="y")
         if y.ndim > 1 and y.shape[1:] != (1,):
             raise ValueError(
                 f"y must have a single output for {user} on a regressor, got shape "
                 f"{y.shape}; attack a model of one output at a time."
             )
+        check_scale(y, "y")
         return y
 
     @classmethod

@@ -20,6 +20,7 @@ from skpriv.leverage.linear._stationary import (
     is_far_from_optimum,
     largest_excess,
 )
+from skpriv.utils._checks import check_scale
 from skpriv.utils._labels import Labels
 from skpriv.utils._pipelines import last_step
 
@@ -92,6 +93,8 @@ class LinearAdapter(Adapter):
         self, fitted, rows, y, sample_weight, random_state, *, attack_power
     ):
         self.check_labels(fitted, y)
+        if attack_power and not self.is_classifier:
+            check_scale(y, "y")
         model = fitted.model
         read = READERS[type(model)]
         sample_weight = self.training_weights(fitted, y, sample_weight)
