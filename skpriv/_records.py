@@ -122,7 +122,7 @@ class _SortedRows:
         self._group[order] = np.cumsum(starts) - 1
 
     def _fill(self, X):
-        """Put numbers that no record has, one for each, for NaN, inf and -inf."""
+        """Replace NaN, inf and -inf, each by a number that no record contains."""
         if sp.issparse(X):
             data = _fill(X.data, self._beyond[X.indices])
             return type(X)((data, X.indices, X.indptr), shape=X.shape)
@@ -208,7 +208,7 @@ class _FirstOfGroup:
 
 
 def _nonzero(tolerance, eps):
-    """Give a column of zeros, which has no unit of its own, next to no tolerance."""
+    """Give a column of zeros the smallest tolerance of all columns, instead of 0."""
     smallest = tolerance.min(where=tolerance > 0, initial=eps)
     return np.where(tolerance > 0, tolerance, smallest)
 
@@ -216,7 +216,7 @@ def _nonzero(tolerance, eps):
 def _fill(values, beyond):
     if (np.abs(values) <= beyond).all():
         return values
-    # A number as large as those put in is no record's either.
+    # Larger numbers, which no record contains either, must not equal the replacements.
     return np.select(
         [np.isnan(values), values == np.inf, values == -np.inf],
         [2 * beyond, 3 * beyond, -3 * beyond],

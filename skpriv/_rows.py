@@ -1,4 +1,4 @@
-"""Rows of any kind: picked by number, and compared by what they hold.
+"""Rows of any kind: selected by position, and compared by their values.
 
 Attacks pass rows to the model as they are, whatever it takes: arrays, sparse matrices,
 DataFrames, texts, or the containers of skorch. Numbers are made of them only to tell

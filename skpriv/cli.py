@@ -23,7 +23,7 @@ _COLUMN_OPTIONS = {
     "the records by it",
     "keep": "a column to use even if it is constant or looks like an identifier",
     "text": "a column to take as text, so that each value is a category",
-    "number": "a column to take as numbers; what is no number is missing",
+    "number": "a column to take as numbers; other values become missing",
 }
 
 _AUDIT = """\
@@ -52,7 +52,7 @@ class _Fault(Exception):
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message):
-        # One line, as for every other fault; argparse would print the usage too.
+        # One line, as for every other error; argparse would print the usage too.
         raise _Fault(f"{self.prog}: error: {message}")
 
 
@@ -181,7 +181,7 @@ def _add_audit_options(audit):
 def _add_table_options(audit):
     table = audit.add_argument_group(
         "how to read the table",
-        "Where the table does not tell, or tells otherwise than the report says under "
+        "For what the table does not show, and to correct what the report lists under "
         "'Please check'.",
     )
     task = table.add_mutually_exclusive_group()
@@ -256,7 +256,9 @@ def _whole_number(text):
 def _number_of_shadows(text):
     number = _whole_number(text)
     if number < 6 or number % 2:
-        raise argparse.ArgumentTypeError(f"{text!r} is not an even number from 6")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not an even number of at least 6"
+        )
     return number
 
 

@@ -1,4 +1,4 @@
-"""What attacks that query a model share: its target, and the records."""
+"""Base class of the attacks that query a model: the target, and the records."""
 
 from numbers import Real
 

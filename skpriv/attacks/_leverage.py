@@ -132,8 +132,9 @@ class LeverageAttack(AttackMixin, BaseEstimator):
         n_parameters = self._design[1].shape[1] + self.fit_intercept
         if n_parameters >= X.shape[0]:
             raise ValueError(
-                "X must have more rows than the model has parameters, or the model has "
-                f"no errors; got n_samples={X.shape[0]} and {n_parameters} parameters."
+                "X must have more rows than the model has parameters, which otherwise "
+                f"fits them exactly; got n_samples={X.shape[0]} and {n_parameters} "
+                "parameters."
             )
         self.leverage_ = self._leverages(X)
         self.target_ = self._find_target(X, y)

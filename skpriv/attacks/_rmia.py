@@ -143,7 +143,7 @@ class RMIAAttack(ShadowAttack):
         return values - np.logaddexp(log_p_in, log_p_out) + np.log(2)
 
     def _share_exceeded(self, ratios, population):
-        # Ratios that differ by rounding alone are ties, and exceed nothing.
+        # Ratios that differ only by rounding are ties: neither exceeds the other.
         limits = ratios - np.log(self.gamma)
         limits -= _ROUNDING * np.maximum(1, np.abs(ratios))
         below = np.searchsorted(np.sort(population), limits)

@@ -1,4 +1,4 @@
-"""What attacks with shadow models share."""
+"""Base class of the attacks with shadow models."""
 
 import warnings
 from numbers import Integral, Real

@@ -1,4 +1,4 @@
-"""Tables of personal records: read, told apart by column, and encoded as numbers."""
+"""Read tables of personal records, and encode their columns as numbers."""
 
 from skpriv.datasets._clean import clean_table
 from skpriv.datasets._columns import Column, describe_columns

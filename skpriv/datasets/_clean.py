@@ -1,4 +1,4 @@
-"""Give the columns of a table of texts the kinds that their values have."""
+"""Convert columns of text to numbers, dates or booleans, according to their values."""
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Tell the kinds of a table's columns apart, and which say nothing."""
+"""Find the kind of each column of a table, and the columns without information."""
 
 import re
 from dataclasses import dataclass, replace
@@ -60,11 +60,11 @@ def describe_columns(table, *, keep=(), ids=()):
 
     Booleans and text are categories. Text in which every value is an ISO date
     ("2024-02-29", "2024-02-29 13:05:00+01:00") is a date, and so are durations. Left
-    out are columns that say nothing (constant, empty) and columns that name the
+    out are columns without information (constant, empty) and columns that identify the
     record instead of describing it: text that differs in more than half of the
     records and in more than 50 of them, and, from 10 records on, whole numbers that
-    all differ and count through or are called an id. Whole numbers that floats cannot
-    tell apart, above 2⁵³, are categories.
+    all differ and are consecutive or have a name such as "id". Whole numbers that
+    floats cannot tell apart, above 2⁵³, are categories.
 
     Parameters
     ----------

@@ -100,7 +100,7 @@ def _decode(data, encoding):
             return data.decode(encoding), encoding, []
         except LookupError as error:
             raise TableError(
-                f"--encoding: {encoding!r} is no known encoding"
+                f"--encoding: {encoding!r} is not a known encoding"
             ) from error
         except UnicodeError as error:
             raise TableError(f"is not {encoding} text: {error}") from error
@@ -137,7 +137,7 @@ def _find_separator(sample, usual):
     separators = [sep for sep, rows in tables.items() if rows]
     without_blanks = [sep for sep in separators if not _begin_with_blanks(tables[sep])]
     separators = without_blanks or separators
-    # Of equals not the comma: it is the one that texts have most.
+    # Among equals, not the comma, which is the most frequent in ordinary text.
     found = max(separators[::-1], key=lambda sep: _part_of_numbers(tables[sep]))
     notes = [
         Note(
@@ -244,7 +244,7 @@ def _rows_with_values(reader, n_before):
         # A quotation mark that is never closed shows at the end of the file.
         raise TableError(
             f"is not a CSV file: line {line}: {error}; a value with quotation marks "
-            "must stand in quotation marks, and those inside must be doubled"
+            "must be enclosed in quotation marks, and those inside must be doubled"
         ) from error
 
 
@@ -307,8 +307,8 @@ def check_names(names):
     twice = [name for place, name in enumerate(names) if name in names[:place]]
     if twice:
         raise TableError(
-            f"the column name {twice[0]!r} is there more than once; give every column "
-            "a name of its own"
+            f"the column name {twice[0]!r} occurs more than once; give every column "
+            "a different name"
         )
 
 

@@ -35,7 +35,7 @@ class EncodedTable:
     label : str
         The name of the label column.
     columns : list of Column
-        The other columns, left out ones included, dropped ones not.
+        The other columns, including those that are left out, but not those dropped.
     encoder : ColumnTransformer
         Fitted; turns another table with these columns into features.
     notes : list of Note
@@ -55,12 +55,12 @@ class EncodedTable:
 
     @property
     def task(self):
-        """What the label asks of a model: "classification" or "regression"."""
+        """The task that the label implies: "classification" or "regression"."""
         return "regression" if self.classes is None else "classification"
 
 
 def encode_table(table, label, drop=(), *, ids=(), keep=(), task=None):
-    """Part a table into features and labels.
+    """Split a table into encoded features and labels.
 
     Parameters
     ----------
@@ -70,12 +70,12 @@ def encode_table(table, label, drop=(), *, ids=(), keep=(), task=None):
     drop : sequence of str, default=()
         Columns to leave out.
     ids : sequence of str, default=()
-        Columns that identify the records, which are left out. By the first of them the
-        report names the records.
+        Columns that identify the records, which are left out. The report refers to the
+        records by the first of them.
     keep : sequence of str, default=()
         Columns to use even if they are constant or look like identifiers.
     task : {"classification", "regression"}, default=None
-        Whether the label holds classes or a quantity. None: as it looks.
+        Whether the label holds classes or a quantity. None: decided by its values.
 
     Returns
     -------
@@ -85,8 +85,8 @@ def encode_table(table, label, drop=(), *, ids=(), keep=(), task=None):
     Raises
     ------
     TableError
-        If a column is not there, the label can be no label, or no other column says
-        anything.
+        If a column does not exist, the label column cannot be used as a label, or no
+        other column can be used as a feature.
     """
     names = list(table.columns)
     for name in (label, *drop, *ids, *keep):
@@ -156,7 +156,7 @@ def _converter(function):
 
 
 def _scale_and_impute():
-    # Scaled first, so that the rare 1 of an indicator is not blown up.
+    # Scaled first, because scaling would make the rare 1 of an indicator very large.
     return StandardScaler(), SimpleImputer(strategy="median", add_indicator=True)
 
 

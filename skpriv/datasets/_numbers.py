@@ -145,7 +145,7 @@ def may_be_codes(texts, numbers):
     ----------
     texts : Series of str, none missing
     numbers : ndarray of shape (n_texts,)
-        As which they would be read.
+        The numbers that they would be read as.
 
     Returns
     -------

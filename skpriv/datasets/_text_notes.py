@@ -26,11 +26,11 @@ def note_numbers(column, numbers, decimal_is_given, points_are_decimals):
     ----------
     column : TextColumn
     numbers : Numbers
-        As which its candidates were read.
+        The numbers that its candidates were read as.
     decimal_is_given : bool
         Whether the user gave the decimal mark.
     points_are_decimals : bool
-        Whether points alone are taken for decimal marks without a word.
+        Whether points alone are taken for decimal marks without a note.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def note_missing(column, slips, kind):
     ]
     if slips:
         where = column.records_with(slips)
-        reasons.append(f"what is no {kind} is taken as missing, in {where}")
+        reasons.append(f"values that are not {kind}s are taken as missing, in {where}")
     return [Note(column.name, reason, _AS_TEXT) for reason in reasons]
 
 
@@ -162,7 +162,7 @@ def note_text(column):
     Returns
     -------
     notes : list of Note
-        None of them on a label of names.
+        Empty for a label whose classes have names.
     """
     if not column.candidates:
         return []
@@ -181,6 +181,8 @@ def note_text(column):
     is_one_word = len(slips) == 1 and column.counts[slips[0]] > 1 and n_different > 2
     if slips and part >= _NOTEWORTHY_PART and (n_different > FEW or is_one_word):
         where = column.records_with(slips)
-        reason = f"kept as text, though {part:.0%} are numbers; others are in {where}"
+        reason = (
+            f"kept as text, though {part:.0%} are numbers; other values are in {where}"
+        )
         notes.append(Note(column.name, reason, _AS_NUMBERS))
     return notes

@@ -24,13 +24,13 @@ class InfluenceStatistics:
     resid_studentized_internal : ndarray
         The same as `resid_studentized`.
     resid_studentized_external : ndarray or None
-        The same with the variance estimated without the record. None but for least
+        The same with the variance estimated without the record. None except for least
         squares.
     resid_press : ndarray or None
-        Residual at the model fitted without the record. None but for least squares.
+        Residual at the model fitted without the record. None except for least squares.
     dffits : ndarray or None
         Change of the record's own fitted value when it is removed, over its standard
-        error estimated without the record. None but for least squares.
+        error estimated without the record. None except for least squares.
     """
 
     hat_matrix_diag: np.ndarray

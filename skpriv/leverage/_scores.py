@@ -30,8 +30,8 @@ class Status(IntFlag):
 _EXPLANATIONS = {
     Status.OTHER_RECORDS: (
         "the model is further from the optimum for these records than its solver "
-        "leaves it, so it was fitted on other rows, or with other weights. Pass to fit "
-        "what the model was fitted on"
+        "would leave it, so it was fitted on other rows or with other weights. Pass to "
+        "fit the rows and weights that the model was fitted on"
     ),
     Status.NOT_A_MINIMUM: (
         "the model is not at a minimum of its objective, whose curvature is negative "
@@ -40,8 +40,9 @@ _EXPLANATIONS = {
     ),
     Status.NOT_ESTIMABLE: (
         "their predictions are not estimable: neither the training rows nor the "
-        "penalty determine them (the records differ where no training row does, or "
-        "are separated from other classes, which puts the optimum at infinity)"
+        "penalty determine them (the records vary in a direction in which the training "
+        "rows do not, or are separated from other classes, so that the optimum is at "
+        "infinity)"
     ),
     Status.NOT_SOLVED: (
         "conjugate gradients did not reach the residual that tol asks for. Use a "

@@ -72,7 +72,7 @@ def score_agreement(
     reference = check_reference(reference, score.size)
     fractions = np.atleast_1d(np.asarray(fractions, dtype=np.float64))
     if not ((fractions > 0) & (fractions <= 1)).all():
-        raise ValueError(f"fractions must be in (0, 1]; it is {fractions}.")
+        raise ValueError(f"fractions must be in (0, 1], got {fractions}.")
     spearman = rank_correlation(reference, score)
     return Bunch(
         spearman=spearman,

@@ -146,7 +146,7 @@ def _interpolate(spearman, sizes, of_lira):
     """Find where LiRA first reaches a correlation."""
     if np.isnan(spearman):
         return np.nan, "about"
-    # More shadows are no worse, but for noise.
+    # Apart from noise, more shadows never rank the records worse.
     reached = np.maximum.accumulate(of_lira)
     after = np.searchsorted(reached, spearman)
     if after == 0:

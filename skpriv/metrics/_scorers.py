@@ -56,8 +56,8 @@ class _MembershipScorer(MetadataRequester):
     given, which a cross-validation holds out, are the non-members.
 
     A search with ``membership_scorer`` finds the parameters with which members are
-    told best; one with ``neg_membership_scorer``, those with which they are told
-    worst.
+    easiest to tell from non-members; one with ``neg_membership_scorer``, those with
+    which they are hardest to tell.
 
     The value is NaN, with a warning, for an estimator whose scores of new rows cannot
     be compared with those of its training records: a scorer with ``cv``, or an attack

@@ -21,7 +21,7 @@ from skpriv.utils._labels import Labels, check_no_label_is_missing
 from skpriv.utils._metrics import complete_params
 from skpriv.utils._sklearn import Interval, StrOptions, fit_context
 
-# A change of scores as small as this shows nowhere.
+# A change of scores as small as this is negligible.
 _NEGLIGIBLE = 1e-9
 
 

@@ -1,4 +1,4 @@
-"""Common ground of the kernels: rankings, the votes in them, and their tie groups."""
+"""Data that the kernels share: rankings, the votes in them, and their tie groups."""
 
 from typing import NamedTuple
 

@@ -1,6 +1,6 @@
 """Values of training records, given rankings of them for queries.
 
-The scorers' methods each ask one question of such an object:
+Each method of the scorers uses one method of such an object:
 
 - ``self_values(rankings, y, records)``: the value of each query for itself;
 - ``total(rankings, y)``: the values of each record, summed over the queries;

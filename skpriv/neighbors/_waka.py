@@ -427,7 +427,7 @@ class WaKAScorer(KNNScorer):
             unknown[faint] |= least[faint] <= self.truncation_bound_
         if unknown.any():
             warnings.warn(
-                f"In {count(unknown.sum(), 'row')} the loss is as good as "
+                f"In {count(unknown.sum(), 'row')} the loss is practically "
                 "impossible, and the "
                 "likelihood ratio is NaN.",
                 RuntimeWarning,

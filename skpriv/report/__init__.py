@@ -1,4 +1,4 @@
-"""The report of an audit: figures first, then their text and their files."""
+"""The report of an audit: its figures, their text and their files."""
 
 from skpriv.utils import _lazy
 

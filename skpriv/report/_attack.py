@@ -1,4 +1,4 @@
-"""The results of an attack, summed up in plain data."""
+"""Summarise the results of an attack as plain data."""
 
 import warnings
 
@@ -17,7 +17,7 @@ _FEWEST_RECORDS_TO_RANK = 4
 
 
 def describe_attack(attack, scores, table, n_top):
-    """Sum up the results of an attack in plain data.
+    """Summarise the results of an attack as plain data.
 
     Parameters
     ----------

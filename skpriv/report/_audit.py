@@ -231,8 +231,8 @@ def check_attackable(y, n_members):
     counts = np.unique(y, return_counts=True)[1]
     if (counts > 1).sum() < 2:
         raise TableError(
-            "the label has no two classes of 2 records or more, and an attack needs "
-            "them: it trains models on halves of the records, and there must be two "
+            "the label must have at least two classes of 2 records or more for an "
+            "attack, which trains models on halves of the records: there must be two "
             "classes in each half"
         )
     if len(y) // 2 < n_members:
@@ -280,7 +280,7 @@ def _predict_by_neighbors(model, predictions, X, y, n_neighbors):
 
 @contextmanager
 def _quiet_about_convergence():
-    """Silence the warnings of models that do not converge: the report counts them."""
+    """Silence convergence warnings, because the report counts these records."""
     with warnings.catch_warnings():
         for category in (ConvergenceWarning, LinAlgWarning):
             warnings.simplefilter("ignore", category)

@@ -126,7 +126,7 @@ ATTACK_POWER = AuditScorer(
 WAKA = AuditScorer(
     "WaKA",
     "how much the error of the nearest neighbours on the record changes when the "
-    "record joins a random half of the data; 0: nobody can tell whether it did",
+    "record joins a random half of the data; 0: it makes no difference",
     _make_waka,
     needs=("n_neighbors",),
 )

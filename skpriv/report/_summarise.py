@@ -1,4 +1,4 @@
-"""An audit and its table, summed up in plain data. Nothing is fitted here."""
+"""Summarise an audit and its table as plain data. Nothing is fitted here."""
 
 import shlex
 
@@ -17,7 +17,7 @@ _ROUNDING = 1e-12
 
 
 def summarise(audit, table, *, source, n_top):
-    """Sum an audit up in plain data, from which every form of the report is made.
+    """Summarise an audit as plain data, from which every form of the report is made.
 
     Parameters
     ----------

@@ -42,32 +42,32 @@ _ENCODINGS = {"number": "scaled", "category": "one-hot", "date": "scaled"}
 
 
 def format_percent(part):
-    """A part of a whole."""
+    """Format a proportion as a percentage."""
     return "-" if part is None else f"{part:.1%}"
 
 
 def format_score(value):
-    """A value of a score."""
+    """Format a score."""
     return "NaN" if value is None else f"{value:.4g}"
 
 
 def format_correlation(value):
-    """A rank correlation."""
+    """Format a rank correlation."""
     return "-" if value is None else f"{value:.2f}"
 
 
 def format_percentile(value):
-    """A percentile, in percent."""
+    """Format a percentile."""
     return "-" if value is None else f"{value:.1f}"
 
 
 def format_label(value):
-    """The label of a record: a class, or a quantity."""
+    """Format the label of a record: a class, or a quantity."""
     return value if isinstance(value, str) else f"{value:.6g}"
 
 
 def shorten(name, width=_WIDEST_NAME):
-    """A name in one printable line, cut where it is too long."""
+    """Make a name one printable line, and cut it if it is too long."""
     name = printable(name)
     return name if len(name) <= width else name[: width - 3] + "..."
 
@@ -161,8 +161,7 @@ def describe_model(model):
 def describe_neighbors(neighbors, scores):
     titles = [s["title"] for s in scores.values() if s["about"] == "neighbors"]
     about = " and ".join(filter(None, [", ".join(titles[:-1]), titles[-1]]))
-    verb = "is" if len(titles) == 1 else "are"
-    return f"{_name(neighbors)}, which {about} {verb} about. {_predictions(neighbors)}."
+    return f"{_name(neighbors)}, used by {about}. {_predictions(neighbors)}."
 
 
 def _name(model):
@@ -289,12 +288,12 @@ def explain_attack(attack):
 
 def _explain_risk(risk):
     if not risk["records"]:
-        yield "There is no record for which it is clear that the attack does not guess."
+        yield "There is no record on which the attack is clearly better than guessing."
         return
     part, wrong = format_percent(risk["part_of_records"]), risk["false_discovery_rate"]
     yield (
-        f"For {_records(risk['records'])} ({part}) it is clear that the attack does "
-        f"not guess; at most {wrong:.0%} of these are expected to be listed by mistake."
+        f"The attack is clearly better than guessing on {_records(risk['records'])} "
+        f"({part}); at most {wrong:.0%} of these are expected to be listed by mistake."
     )
     if risk["surest"]:
         shown = ", ".join(map(str, risk["surest"]))

@@ -1,4 +1,4 @@
-"""Reports as JSON and CSV, in files that are whole or not there."""
+"""Reports as JSON and CSV, in files that are written completely or not at all."""
 
 import csv
 import json
@@ -119,7 +119,7 @@ class OutputFiles:
         # The target of a link is replaced, not the link.
         target = Path(os.path.realpath(path))
         if target in (output.target for output in self._outputs.values()):
-            raise OutputError(f"{path}: is named for two outputs")
+            raise OutputError(f"{path}: is given for two outputs")
         if target in (Path(os.path.realpath(other)) for other in self.inputs):
             raise OutputError(f"{path}: is the input, and would be overwritten")
         stream = _standard_stream(path)

@@ -154,7 +154,7 @@ def _error_of(part, rows, y, ensemble):
 
 
 def _neighbors(audited):
-    """What the record does for the prediction of itself, by nearest neighbours."""
+    """k-NN Shapley value and WaKA of each record."""
     rows = audited.X
     for transformer in parts_of(audited.fitted).transformers:
         rows = transformer.transform(rows)

@@ -56,10 +56,10 @@ class RiskEstimator(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
     n_shadows : int, default=16
         Number of shadow models: an even number that is at least 8. 0: no shadow is
         trained, and a theory alone predicts the success (``attack_power`` of
-        :class:`GLSScorer`), which only linear models with a smooth loss, and networks,
-        have.
+        :class:`GLSScorer`), which only linear models with a smooth loss, and network
+        classifiers, have.
     scorers : "auto" or dict, default="auto"
-        The scores that records are compared by; higher: more exposed.
+        The scores that the separation is regressed on; higher: more exposed.
 
         - "auto": those that fit the model. Leverage, self-influence and attack power
           for linear models; self-influence for networks; the out-of-bag error for
@@ -67,7 +67,7 @@ class RiskEstimator(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
           features, unless there are too many records.
         - A dict of names and scorers, or arrays of shape (n_samples,). Scorers that
           are not fitted are fitted on the records. NaN: no score. The value "auto"
-          stands for all of the above. A score named "attack_power" is taken for an
+          stands for all of the above. A score named "attack_power" is also used as an
           estimate of the success itself.
 
         How badly the shadows predict records that they were not trained on is always
@@ -125,7 +125,7 @@ class RiskEstimator(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
     halves of these records. The residual of the regression cannot be measured with few
     shadows, and is then assumed to be what it was for models whose risk is known.
 
-    Only training records have a risk: other rows cannot be scored.
+    Only training records can be scored: no shadow was trained on other rows.
 
     References
     ----------
@@ -352,7 +352,7 @@ class RiskEstimator(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
 
     @property
     def covariates_(self):
-        """The scores that records were compared by, a DataFrame if pandas is there."""
+        """The scores used for the prediction: a DataFrame if pandas is installed."""
         check_is_fitted(self, "interval_")
         try:
             pandas = import_optional("pandas", extra="report")
@@ -410,7 +410,7 @@ class RiskEstimator(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         return X
 
     def _reason_against_new_rows(self):
-        return "only training records have a risk"
+        return "only training records can be scored"
 
     def _score_new_rows(self, X, y):
         raise ValueError(

@@ -6,7 +6,7 @@ import numpy as np
 
 
 class Moments(NamedTuple):
-    """What some shadows say about each record.
+    """Statistics of the signals of each record at some of the shadows.
 
     Attributes
     ----------

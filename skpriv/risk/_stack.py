@@ -32,7 +32,7 @@ def ranks(values):
 
 
 def default_members(covariates, *, increasing=True):
-    """Regressions that the noise of a few shadows does not mislead.
+    """Return regressions that are robust to the noise of a few shadows.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""What every part may use: private scikit-learn and optional packages."""
+"""Helpers for all parts of skpriv, such as imports of optional packages."""

@@ -5,7 +5,7 @@ from secrets import token_hex
 
 
 class PendingFile:
-    """New content of a file, which does not show before it is complete.
+    """New content of a file, which becomes visible only when it is complete.
 
     The content goes to a temporary file in the same folder, which `commit` puts in
     the place of the file in one step.
@@ -39,7 +39,7 @@ class PendingFile:
         with open(self._temporary, "wb") as file:
             file.write(content)
             file.flush()
-            # A full disk may show only here, and must before the file is replaced.
+            # A full disk may be noticed only here, before the file is replaced.
             os.fsync(file.fileno())
 
     def commit(self):

@@ -1,4 +1,4 @@
-"""Optional packages: imported where they are used, missed in one line."""
+"""Optional packages: imported where they are used, or a one-line error."""
 
 from importlib import import_module
 

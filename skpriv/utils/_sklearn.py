@@ -1,6 +1,6 @@
 """The only imports of scikit-learn names that are not public.
 
-When scikit-learn moves one of them, this is the file to mend.
+When scikit-learn moves one of them, this is the file to change.
 """
 
 from sklearn.base import _fit_context as fit_context

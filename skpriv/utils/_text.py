@@ -1,8 +1,8 @@
-"""Text that others wrote, made safe to show, and numbers of things in a sentence."""
+"""Make untrusted text safe to print, and write counts with their nouns."""
 
 
 def printable(text):
-    """Return text in one line, with nothing in it that commands a terminal.
+    """Return text in one line, without control characters for the terminal.
 
     Parameters
     ----------

@@ -124,7 +124,7 @@ CASES = {
         {"39": [50, 38], "77516": [83311, 21564], "x": ["y", "x"]},
         notes={None: "first line is taken for the column names"},
     ),
-    "a name twice": Case("a,b,a\n1,2,3\n", error="'a' is there more than once"),
+    "a name twice": Case("a,b,a\n1,2,3\n", error="'a' occurs more than once"),
     # Encodings
     "byte order mark and encoding given": Case(
         b"\xef\xbb\xbfa,b\n1,x\n3,y\n", AB, options={"encoding": "utf-8"}
@@ -147,7 +147,9 @@ CASES = {
     "UTF-16 without a mark": Case(
         "a,b\n1,x\n".encode("utf-16-le"), error="--encoding utf-16"
     ),
-    "no encoding": Case("a,b\n", error="no known encoding", options={"encoding": "x"}),
+    "no encoding": Case(
+        "a,b\n", error="not a known encoding", options={"encoding": "x"}
+    ),
     # Files
     "gzip": Case(gzip.compress(b"a\tb\n1\tx\n3\ty\n"), AB, name="t.tsv.gz"),
     "Excel": Case(sheet(["a", "b"], [1, "x"], [3, "y"]), AB, name="t.xlsx"),

@@ -56,7 +56,7 @@ def test_csv_name_may_hold_a_line_end(tmp_path):
         ("t.csv", "\n\n", "is empty"),
         ("t.csv.gz", "", "is empty"),
         ("t.csv", "a,b\n", "no records"),
-        ("t.csv", "a,b,a\n1,2,3\n", "'a' is there more than once"),
+        ("t.csv", "a,b,a\n1,2,3\n", "'a' occurs more than once"),
         ("t.csv", "a,b\n1,2,3\n", "more values than"),
         ("t.csv", "a,b\n1,2\n1,2,3\n", "not a CSV file|more values than"),
         ("t.csv", 'a,b\n1,"2\n', "not a CSV file"),
@@ -119,7 +119,7 @@ def test_parquet_with_a_name_twice_is_refused(tmp_path):
 
     table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
     pq.write_table(table, tmp_path / "t.parquet")
-    with pytest.raises(TableError, match="'a' is there more than once"):
+    with pytest.raises(TableError, match="'a' occurs more than once"):
         read_table(tmp_path / "t.parquet")
 
 

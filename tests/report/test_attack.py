@@ -140,7 +140,7 @@ def test_score_without_values_agrees_with_nothing():
 @pytest.mark.parametrize("name", ["logistic", "knn"])
 @pytest.mark.parametrize("y", [[0, 1, 1, 1, 1], [0, 0, 1], [0, 1]])
 def test_halves_that_cannot_hold_two_classes_are_refused(name, y):
-    with pytest.raises(TableError, match="has no two classes of 2 records or more"):
+    with pytest.raises(TableError, match="at least two classes of 2 records or more"):
         audit(name, make_table(y, "ab"), n_neighbors=1)
 
 

@@ -227,8 +227,8 @@ def test_fitted_model_and_neighbours_are_told(report_of_five):
     assert "Model logistic regression. It predicts 87.5% of the labels" in text
     assert "It has 12.3 effective parameters" in text
     assert (
-        "k-NN k-nearest neighbours, k = 5, which WaKA, Shapley and leave-one-out are "
-        "about. It predicts 87.5% of the labels"
+        "k-NN k-nearest neighbours, k = 5, used by WaKA, Shapley and leave-one-out. "
+        "It predicts 87.5% of the labels"
     ) in text
     assert "not converged" not in text
 
@@ -271,7 +271,7 @@ def test_an_attack_is_told(report_of_an_attack):
     flat = " ".join(text.split())
     assert "(LiRA), with 64 shadow models" in flat
     assert "-: there are too few records to tell." in flat
-    assert "For 1,234 records (49.4%) it is clear that the attack does not" in flat
+    assert "clearly better than guessing on 1,234 records (49.4%);" in flat
     assert "at most 5% of these" in flat
     assert "The evidence is strongest for 71, 7 (" in flat
 
@@ -291,7 +291,7 @@ def test_an_attack_that_shows_nobody_and_agrees_with_nothing_is_told(
     attack["at_risk"] |= {"records": 0, "part_of_records": 0.0, "surest": []}
     attack["agreement"]["WaKA"] = dict.fromkeys(attack["agreement"]["WaKA"])
     text = format_report(report_of_an_attack)
-    assert "There is no record for which it is clear" in " ".join(text.split())
+    assert "There is no record on which the attack is clearly" in " ".join(text.split())
     assert "strongest" not in text
     agreement = text[text.index("How well the scores") : text.index("Higher is")]
     assert row_with(agreement, "  WaKA  ")[1:] == ["-"] * 5

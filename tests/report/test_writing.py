@@ -61,7 +61,7 @@ def test_unusable_outputs_are_refused_before_the_work(tmp_path):
         (data / "a", "there is no folder"),
         (tmp_path / "folder", "is a folder or a device"),
         ("/dev/null", "is a folder or a device"),
-        (good, "is named for two outputs"),
+        (good, "is given for two outputs"),
         (data, "is the input"),
         (tmp_path / "link", "is the input"),
         (tmp_path / ("n" * 300), "cannot be written"),
@@ -164,7 +164,7 @@ def test_standard_output_is_written_once_and_not_after_a_fault(tmp_path, monkeyp
 
     with open(log, "a") as stdout:
         monkeypatch.setattr(sys, "__stdout__", stdout)
-        with pytest.raises(OutputError, match="is named for two outputs"):
+        with pytest.raises(OutputError, match="is given for two outputs"):
             open_outputs(log, log)
         with pytest.raises(KeyboardInterrupt):
             work()

@@ -192,7 +192,7 @@ def test_number_of_shadows_must_be_even_and_at_least_eight(cancer, n_shadows):
 def test_new_rows_and_rows_of_no_record_are_refused(cancer):
     X, y = cancer
     risk = RiskEstimator(n_shadows=8, scorers={}, random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match="only training records have a risk; 1 rows"):
+    with pytest.raises(ValueError, match="only training records can be scored; 1 rows"):
         risk.score_samples(X[:2] + np.array([[0.0], [1.0]]), y[:2])
     elsewhere = RiskEstimator.from_signals(
         risk.attack_.signals_, risk.attack_.membership_

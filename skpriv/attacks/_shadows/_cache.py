@@ -1,4 +1,4 @@
-"""Finished shadows on disk: written whole or not at all, and read only if they fit."""
+"""Finished shadows on disk: written completely or not at all, and checked when read."""
 
 import hashlib
 import io
@@ -84,7 +84,7 @@ class ShadowCache:
         ]
         if changed:
             raise ValueError(
-                f"cache_dir: {self.folder} was begun with {', '.join(changed)}, and "
+                f"cache_dir: {self.folder} was created with {', '.join(changed)}, and "
                 "shadows of different versions must not be mixed. Use another folder, "
                 "or restore the versions."
             )
@@ -96,7 +96,7 @@ class ShadowCache:
         ]
         if differing:
             raise ValueError(
-                f"cache_dir: {self.folder} was begun with other settings. Changed: "
+                f"cache_dir: {self.folder} was created with other settings. Changed: "
                 f"{'; '.join(differing)}. Use another folder, or restore them."
             )
 
@@ -172,7 +172,8 @@ class ShadowCache:
         payload = content[:-_CHECKSUM_SIZE]
         if not payload or content[-_CHECKSUM_SIZE:] != _checksum(payload):
             warnings.warn(
-                f"cache_dir: {path} is damaged or no shadow; it is trained again.",
+                f"cache_dir: {path} is damaged or not a shadow; the shadow is trained "
+                "again.",
                 stacklevel=4,
             )
             return None

@@ -47,8 +47,8 @@ class Reference(NamedTuple):
         """Return signals that training on a record raises, rather than lowers."""
         if self.labels is None:
             return self.signals
-        # The mean of both sides: it takes no side, and lies between the label and the
-        # predictions of models trained without the record.
+        # The mean over all shadows lies between the label and the predictions of models
+        # trained without the record, and does not depend on the membership.
         below = self.labels < self.signals.mean(axis=0)
         return np.where(below, -self.signals, self.signals)
 

@@ -117,7 +117,8 @@ class NearestNeighborShadows(Shadows):
         n_listed = _length_of_list(estimator.n_neighbors, codes.size)
         nearest = self._model.kneighbors(X, n_listed, return_distance=False)
         self._neighbors = Neighbors(nearest.astype(np.int32), codes)
-        # Few votes make few patterns, and most of the time goes into the logarithms.
+        # With few votes there are few distinct counts. Their logarithms, which take
+        # most of the time, are computed once.
         base, n_classes = estimator.n_neighbors + 1, queries.task.classes.size
         self._place_values = float(base) ** np.arange(n_classes)
         self._by_pattern = None

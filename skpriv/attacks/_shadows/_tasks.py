@@ -43,7 +43,7 @@ def check_interface(target):
         raise TypeError(
             "target must be a fitted classifier of scikit-learn's interface, with "
             "classes_ and predict_proba or decision_function, or a fitted regressor; "
-            f"got a {type(target).__name__}, which has no fit; a booster must be in "
+            f"got a {type(target).__name__}, which has no fit; pass a booster as "
             "its library's classifier, such as XGBClassifier or LGBMClassifier."
         )
 

@@ -139,7 +139,7 @@ class LinearAdapter(Adapter):
         return polish(sensitivities, rows, y, sample_weight, attack_power=attack_power)
 
     def _was_fitted_elsewhere(self, sensitivities, X, y, sample_weight):
-        """Tell whether a fit is not the one of these records."""
+        """Tell whether a model was fitted on other records or with other weights."""
         if not isinstance(self.model, LEAST_SQUARES):
             return is_far_from_optimum(self.model, sensitivities, X, y, sample_weight)
         squares = sensitivities.sum_of_squares(y, sample_weight)

@@ -1,4 +1,4 @@
-"""How near to its optimum a fitted model must be, by its solver's account."""
+"""How far from the optimum the solver of a model may stop."""
 
 import numpy as np
 from sklearn.linear_model import (

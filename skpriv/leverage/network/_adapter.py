@@ -33,7 +33,7 @@ class NetworkAdapter(Adapter):
         if remedy is not None:
             warnings.warn(
                 f"estimator's {type(self.model).__name__} holds a part of the records "
-                "out of training, so that their scores mean nothing; train on all "
+                "out of training, so their scores are meaningless; train on all "
                 f"records, with {remedy}.",
                 stacklevel=3,
             )
