@@ -194,7 +194,7 @@ def test_another_process_resumes_a_search_but_not_after_an_edit(tmp_path):
         )
     assert not results[0].returncode, results[0].stderr
     assert not results[1].returncode, results[1].stderr
-    assert "begun with other settings. Changed: estimator" in results[2].stderr
+    assert "created with other settings. Changed: estimator" in results[2].stderr
 
 
 def test_distributions_are_described_by_their_parameters_alone():
@@ -224,7 +224,7 @@ def test_another_version_is_refused(tmp_path, package):
     assert set(content["versions"]) == {"skpriv", "scikit-learn", "numpy"}
     content["versions"][package] = "0.0.1"
     manifest.write_text(json.dumps(content))
-    with pytest.raises(ValueError, match=rf"begun with {package} 0\.0\.1 \(now "):
+    with pytest.raises(ValueError, match=rf"created with {package} 0\.0\.1 \(now "):
         _attack(tmp_path).fit(X, Y)
 
 
