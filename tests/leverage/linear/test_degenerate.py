@@ -225,7 +225,7 @@ def test_new_rows_beyond_the_training_span_have_no_score_without_a_penalty(data)
     )
     new[0, 0] += 0.01
     new[1, 5] += 0.01
-    with pytest.warns(ConvergenceWarning, match="2 of 3 records .* training rows do not"):
+    with pytest.warns(ConvergenceWarning, match="2 of 3 records .* rows do not"):
         scores = scorer.score_samples(new, y[:3])
     assert np.isnan(scores).tolist() == [True, True, False]
 
