@@ -4,7 +4,7 @@
 
 FOLDER holds adult.csv.gz, bank.csv.gz and mnist10k.npz. The truth of a case is the
 success that follows from the means and variances of the signals at 1,024 shadows (512
-for the network, 384 for the whole of Adult); these and the shadows that estimates are
+for the network, 336 for the whole of Adult); these and the shadows that estimates are
 made from, five sets of 128, are kept in the folder of --truth. One row per case and
 number of shadows goes to standard output, as a table in Markdown; see
 risk_from_few_fits.md.
@@ -141,14 +141,6 @@ def moments(signals, membership, y):
     return in_ - out, variance, sign
 
 
-def estimated_by_moments(signals, membership, y):
-    """Success of each record from its own moments alone."""
-    gaps, variance, sign = moments(signals, membership, y)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        success = ndtr(sign * gaps.mean(axis=0) / np.sqrt(variance) / 2)
-    return np.nan_to_num(success, nan=0.5)
-
-
 def measure(risk, truth, n_top):
     """Compare estimates with the truth."""
     estimated, success = risk.scores_, truth.success
@@ -190,7 +182,7 @@ def rows_of(name, case, data, folder, sizes):
         for number in range(case.n_sets):
             part = slice(number * SET, number * SET + n_shadows)
             few = signals[part], membership[part]
-            counted = LiRAAttack.from_signals(*few, y=targets).attack_success_
+            attack = LiRAAttack.from_signals(*few, y=targets)
             start = time.perf_counter()
             if n_shadows <= 16:
                 model = RiskEstimator(
@@ -205,8 +197,8 @@ def rows_of(name, case, data, folder, sizes):
             seconds = time.perf_counter() - start
             found.append(
                 [
-                    *compare(counted, truth),
-                    *compare(estimated_by_moments(*few, targets), truth),
+                    *compare(attack.attack_success_, truth),
+                    *compare(np.nan_to_num(attack.estimated_success_, nan=0.5), truth),
                     *measure(risk, truth, n_top),
                     seconds,
                 ]

@@ -4,15 +4,24 @@ The residual of the prediction is taken to grow with the prediction m, and with 
 spread s of all predictions: its variance is α |m| (s + 2 |m|) / 3, with one α for all
 records. α is what products of the residuals of two halves of the shadows estimate
 without bias. A few shadows say little about it, so it has a prior.
+
+A record may also be exposed for a reason of its own that no other record shares. One
+record in all is expected to be such an outlier, whose separation may be anywhere; the
+posterior is a mixture of both cases.
 """
 
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import expit
 
 # Mean and standard deviation of α, measured with many shadows on forests and boosting,
 # and on linear models whose theory predicts the separation.
 PRIOR, PRIOR_WITH_THEORY = (0.04, 0.02), (0.005, 0.004)
+# A window has this share of the records, and at least this many of them.
+_WINDOW_SHARE, _SMALLEST_WINDOW = 0.05, 30
+# Variance of an outlier's separation about the prediction.
+_OUTLIER_VARIANCE = 4.0
 
 
 def prior_of(weight_of_theory):
@@ -34,10 +43,6 @@ def prior_of(weight_of_theory):
     )
 
 
-# A window has this share of the records, and at least this many of them.
-_WINDOW_SHARE, _SMALLEST_WINDOW = 0.05, 30
-
-
 class Half(NamedTuple):
     """One half of the shadows.
 
@@ -49,7 +54,7 @@ class Half(NamedTuple):
         Prediction of their mean.
     without : ndarray of shape (2, n_records)
         The same prediction without what the even pairs of the other half, and its odd
-        pairs, say about the record. None: it says nothing.
+        pairs, say about the record.
     """
 
     gaps: np.ndarray
@@ -86,23 +91,58 @@ def combine(halves, unknown_scale=0.0, prior=PRIOR):
     separation : Separation
     """
     predicted = (halves[0].prediction + halves[1].prediction) / 2
-    measured, noise = _measure(np.concatenate([half.gaps for half in halves]))
+    measured, own_noise = _measure(np.concatenate([half.gaps for half in halves]))
     order = np.argsort(predicted, kind="stable")
-    noise = window_means(noise, order)
+    noise = window_means(own_noise, order)
     shape = residual_shape(predicted)
     residual = residual_scale(halves, shape, noise, prior) * shape
     prediction_error = _prediction_error(halves, order)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        share = np.where(np.isfinite(measured), residual / (residual + noise), 0.0)
-    share = np.nan_to_num(share)
-    surprise = np.where(share > 0, measured - predicted, 0.0)
-    mean = predicted + share * surprise
-    variance = (
-        (1 - share) * residual
-        + (1 - share) ** 2 * prediction_error
-        + share * mean**2 * unknown_scale / 4
+    surprise = np.where(np.isfinite(noise), measured - predicted, np.nan)
+
+    def posterior(residual, noise):
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = np.where(np.isfinite(surprise), residual / (residual + noise), 0.0)
+        share = np.nan_to_num(share)
+        mean = predicted + share * np.nan_to_num(surprise)
+        variance = (
+            (1 - share) * residual
+            + (1 - share) ** 2 * prediction_error
+            + share * mean**2 * unknown_scale / 4
+        )
+        return mean, variance
+
+    usual, usual_variance = posterior(residual, noise)
+    # A record that is noisier than others like it is no outlier for that.
+    noise = np.fmax(noise, own_noise)
+    outlier, outlier_variance = posterior(residual + _OUTLIER_VARIANCE, noise)
+    p = _probability_of_outlier(surprise, residual + prediction_error + noise)
+    return Separation(
+        (1 - p) * usual + p * outlier,
+        (1 - p) * usual_variance
+        + p * outlier_variance
+        + p * (1 - p) * (usual - outlier) ** 2,
     )
-    return Separation(mean, variance)
+
+
+def _probability_of_outlier(surprise, variance):
+    """Probability that a record is the one that is unlike all others.
+
+    Parameters
+    ----------
+    surprise : ndarray of shape (n_records,)
+        Measurement less prediction; NaN where there is no measurement.
+    variance : ndarray of shape (n_records,)
+        Its variance for a record that is no outlier.
+
+    Returns
+    -------
+    probability : ndarray of shape (n_records,)
+    """
+    wide = variance + _OUTLIER_VARIANCE
+    with np.errstate(invalid="ignore", divide="ignore"):
+        log_ratio = np.log(variance / wide) + surprise**2 * (1 / variance - 1 / wide)
+    odds = log_ratio / 2 - np.log(max(len(surprise) - 1, 1))
+    return np.nan_to_num(expit(odds))
 
 
 def residual_shape(predicted):

@@ -85,6 +85,7 @@ def estimate_risk(
     order = np.argsort(np.nansum(in_, axis=0) + np.nansum(out, axis=0), kind="stable")
     in_, out = in_[:, order], out[:, order]
     y = None if y is None else y[order]
+    in_, out, y = _in_own_units(in_, out, y)
     covariates = np.broadcast_to(covariates, (2, *np.shape(covariates)[-2:]))[:, order]
     kept = np.flatnonzero(_varies(covariates))
     successes = [j for j, column in enumerate(kept) if column in successes]
@@ -114,6 +115,13 @@ def estimate_risk(
         ),
         _exposure(in_, out, y)[1][back],
     )
+
+
+def _in_own_units(in_, out, y):
+    """Divide signals, and targets in their units, by a power of two, which is exact."""
+    _, exponent = np.frexp(max(np.nanmax(np.abs(in_)), np.nanmax(np.abs(out))))
+    in_, out = np.ldexp(in_, -exponent), np.ldexp(out, -exponent)
+    return in_, out, None if y is None else np.ldexp(y, -exponent)
 
 
 def _varies(covariates):

@@ -79,6 +79,23 @@ def test_records_that_were_not_measured_keep_their_prediction():
     assert np.isfinite(estimate.variance).all()
 
 
+@pytest.mark.parametrize("n_pairs", [4, 32])
+def test_a_lone_exposed_record_is_not_taken_for_one_of_the_others(n_pairs):
+    rng = np.random.default_rng(0)
+    nobody = np.zeros(500)
+    drawn = tuple(
+        Half(rng.normal(size=(n_pairs, 500)), nobody, np.stack([nobody, nobody]))
+        for _ in range(2)
+    )
+    for half in drawn:
+        half.gaps[:, 0] += 6
+    estimate = combine(drawn)
+    sd = np.sqrt(estimate.variance)
+    assert abs(estimate.mean[0] - 6) < 3 * sd[0]
+    assert 0 < sd[0] < 1
+    assert np.abs(estimate.mean[1:]).max() < 0.7
+
+
 def test_prior_depends_on_how_much_theory_there_is():
     assert prior_of(0.0) == PRIOR
     assert prior_of(0.5) < prior_of(0.1)
