@@ -4,7 +4,7 @@
 
 FOLDER holds adult.csv.gz, bank.csv.gz and mnist10k.npz. The truth of a case is the
 success that follows from the means and variances of the signals at 1,024 shadows (512
-for the network, 336 for the whole of Adult); these and the shadows that estimates are
+for the network and small data, 336 for the whole of Adult); these and the shadows that estimates are
 made from, five sets of 128, are kept in the folder of --truth. One row per case and
 number of shadows goes to standard output, as a table in Markdown; see
 risk_from_few_fits.md.
@@ -22,11 +22,20 @@ from scipy.special import ndtr
 from scipy.stats import spearmanr
 from sklearn.base import is_regressor
 from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.decomposition import PCA
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC
 
 from skpriv import LiRAAttack, RiskEstimator
 
@@ -74,6 +83,11 @@ def digits(folder):
     return X / X[:, 0].std(), y
 
 
+def bundled(load):
+    """Make a loader of data that come with scikit-learn."""
+    return lambda folder: load(return_X_y=True)
+
+
 class Case(NamedTuple):
     """A data set and a model."""
 
@@ -85,6 +99,10 @@ class Case(NamedTuple):
 
 LOGISTIC = LogisticRegression(solver="newton-cholesky", tol=1e-8, max_iter=1000)
 NET = MLPClassifier(64, activation="tanh", max_iter=60, learning_rate_init=0.005)
+SVM = make_pipeline(StandardScaler(), SVC())
+SCALED_LOGISTIC = make_pipeline(StandardScaler(), LogisticRegression())
+EXTRA_TREES = ExtraTreesClassifier(20, bootstrap=True)
+SMALL_FOREST = RandomForestRegressor(20, min_samples_leaf=3)
 CASES = {
     "adult_logistic": Case(adult, LOGISTIC),
     "bank_logistic": Case(bank, LOGISTIC),
@@ -93,6 +111,15 @@ CASES = {
     "adult_boosting": Case(adult, HistGradientBoostingClassifier()),
     "mnist_net": Case(digits, NET, n_truth=512),
     "adult_whole": Case(lambda folder: adult(folder, 0), LOGISTIC, 336, n_sets=1),
+    # On which no constant of the estimator was set.
+    "cancer_svm": Case(bundled(load_breast_cancer), SVM, n_truth=512),
+    "cancer_boosting": Case(
+        bundled(load_breast_cancer), GradientBoostingClassifier(n_estimators=20), 512
+    ),
+    "cancer_logistic": Case(bundled(load_breast_cancer), SCALED_LOGISTIC, 512),
+    "diabetes_ridge": Case(bundled(load_diabetes), Ridge(), 512),
+    "diabetes_forest": Case(bundled(load_diabetes), SMALL_FOREST, 512),
+    "digits_extra_trees": Case(bundled(load_digits), EXTRA_TREES, 512),
 }
 
 
@@ -170,7 +197,7 @@ def rows_of(name, case, data, folder, sizes):
     targets = y if is_regressor(case.model) else None
     rest = case.n_sets * SET
     truth = Truth(signals[rest:], membership[rest:], targets)
-    n_top = 100 if len(y) > 10_000 else len(y) // 100
+    n_top = 100 if len(y) > 10_000 else max(1, len(y) // 100)
     if case.n_sets > 1:
         many = LiRAAttack.from_signals(signals[:256], membership[:256], y=targets)
         lira_256 = compare(many.attack_success_, truth)[1]

@@ -39,6 +39,7 @@ KERNELS = {
     "leverage.network._blocks": set(),
     "leverage.network._cg": set(),
     "metrics._attainable": set(),
+    "neighbors._copies": {"neighbors._tie_groups", "utils._threads"},
     "neighbors._ranking": {"neighbors._tie_groups", "utils._threads"},
     "neighbors._semivalues": {"neighbors._tie_groups", "utils._threads"},
     "neighbors._shapley_regression": {"neighbors._tie_groups", "utils._threads"},

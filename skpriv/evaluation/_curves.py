@@ -201,7 +201,8 @@ def onion_effect(attack, X, y, *, fraction=0.1):
     TypeError
         If `attack` has no ``scores_`` once fitted.
     ValueError
-        If `fraction` leaves too few records, or too few classes, for `attack`.
+        If `fraction` leaves too few records, or too few classes, for `attack`, or if
+        the estimator of `attack` is frozen.
 
     References
     ----------

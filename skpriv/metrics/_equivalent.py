@@ -1,26 +1,14 @@
 """The worth of a score, as the number of shadow models that rank records as well."""
 
 import numpy as np
-from sklearn.utils import Bunch, check_array
+from sklearn.utils import Bunch
 
-from skpriv.attacks._shadows._likelihood import VARIANCES
-from skpriv.attacks._shadows._success import attack_success
+from skpriv import attacks
 from skpriv.metrics._agreement import check_scores, rank_correlation
-from skpriv.utils._sklearn import StrOptions, validate_params
 
 _FEWEST_SHADOWS = 8
 
 
-@validate_params(
-    {
-        "scores": ["array-like"],
-        "signals": ["array-like"],
-        "membership": ["array-like"],
-        "y": ["array-like", None],
-        "variance": [StrOptions(set(VARIANCES))],
-    },
-    prefer_skip_nested_validation=True,
-)
 def equivalent_shadows(scores, signals, membership, *, y=None, variance="auto"):
     """Number of shadow models with which LiRA ranks the records as well as a score.
 
@@ -74,7 +62,15 @@ def equivalent_shadows(scores, signals, membership, *, y=None, variance="auto"):
     >>> print(result.relation, round(result.n_shadows))
     about 32
     """
-    signals, membership, y = _check_shadows(signals, membership, y)
+    attack = attacks.LiRAAttack.from_signals(
+        signals, membership, y=y, variance=variance
+    )
+    signals, membership = attack.signals_, attack.membership_
+    if len(signals) < 2 * _FEWEST_SHADOWS:
+        raise ValueError(
+            f"signals must be those of at least {2 * _FEWEST_SHADOWS} shadow models, "
+            f"got {len(signals)}."
+        )
     scores = check_scores(scores, "scores")
     if scores.size != signals.shape[1]:
         raise ValueError(
@@ -86,9 +82,9 @@ def equivalent_shadows(scores, signals, membership, *, y=None, variance="auto"):
     sizes = _sizes(min(half.size for half in halves))
 
     def success(shadows):
-        return attack_success(
-            signals[shadows], membership[shadows], labels=y, variance=variance
-        )[0]
+        return attacks.LiRAAttack.from_signals(
+            signals[shadows], membership[shadows], y=y, variance=variance
+        ).attack_success_
 
     found = []
     for truth_half, half in (halves, halves[::-1]):
@@ -104,30 +100,6 @@ def equivalent_shadows(scores, signals, membership, *, y=None, variance="auto"):
         lira_n_shadows=sizes,
         lira_spearman=np.array(of_lira),
     )
-
-
-def _check_shadows(signals, membership, y):
-    dtype = np.float32 if y is None else np.float64
-    signals = check_array(signals, dtype=dtype, input_name="signals")
-    membership = check_array(membership, dtype=None, input_name="membership")
-    if membership.shape != signals.shape or not np.isin(membership, [0, 1]).all():
-        raise ValueError(
-            "membership must consist of 0 and 1 (or False and True) and have the shape "
-            f"of signals, {signals.shape}; got shape {membership.shape}."
-        )
-    if len(signals) < 2 * _FEWEST_SHADOWS:
-        raise ValueError(
-            f"signals must be those of at least {2 * _FEWEST_SHADOWS} shadow models, "
-            f"got {len(signals)}."
-        )
-    if y is not None:
-        y = check_scores(y, "y")
-        if y.size != signals.shape[1]:
-            raise ValueError(
-                f"y must have shape ({signals.shape[1]},), one label per record; got "
-                f"{y.shape}."
-            )
-    return signals, membership.astype(bool), y
 
 
 def _sizes(largest):

@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-from skpriv.neighbors import _ranking
+from skpriv.neighbors import _copies
 from skpriv.neighbors._search import choose_search, make_search
 from skpriv.utils._batches import row_batches
 
@@ -94,14 +94,14 @@ class DistinctSearch:
             )
 
     def _expand(self, ranking, rows, queries, exclude, excluded, n_ranks):
-        lengths = _ranking.expanded_lengths(
+        lengths = _copies.expanded_lengths(
             ranking, rows, excluded, self._copies[0], n_ranks
         )
         width = 16 * max(int(lengths.max()), 1)
         for batch in row_batches(rows.size, bytes_per_row=width, most_rows=None):
             yield (
                 queries[batch],
-                _ranking.expand(
+                _copies.expand(
                     ranking,
                     rows[batch],
                     excluded[batch],

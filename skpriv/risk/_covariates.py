@@ -25,9 +25,11 @@ from skpriv.utils._pipelines import parts_of, score_rows
 from skpriv.utils._sklearn import safe_indexing
 from skpriv.utils._training import fit_clone
 
+# The covariate that estimates attack success itself.
+THEORY = "attack_power"
 # Cost of a search for neighbours, records squared times features, that takes seconds.
 _MOST_OPERATIONS = 5e9
-_LEVERAGES = ("attack_power", "leverage", "self_influence")
+_LEVERAGES = (THEORY, "leverage", "self_influence")
 
 
 class Audited(NamedTuple):
@@ -162,7 +164,7 @@ def _neighbors(audited):
     n_records, n_features = rows.shape
     width = rows.nnz / n_records if sp.issparse(rows) else n_features
     if n_records**2 * width > _MOST_OPERATIONS:
-        return []
+        raise ValueError("There are too many records for an exact search.")
     task = "regression" if is_regressor(audited.model) else "classification"
     shapley = KNNShapleyScorer(task=task, n_jobs=audited.n_jobs)
     if task == "regression":
@@ -189,9 +191,10 @@ def automatic_covariates(audited):
     Returns
     -------
     covariates : dict of str to ndarray
-        Without those that cannot be computed for these records.
+    omitted : dict of str to str
+        Why the others could not be computed.
     """
-    model, found = parts_of(audited.model).model, {}
+    model, found, omitted = parts_of(audited.model).model, {}, {}
     for provider in PROVIDERS:
         if provider.applies(model):
             with warnings.catch_warnings():
@@ -199,10 +202,11 @@ def automatic_covariates(audited):
                 warnings.simplefilter("ignore")
                 try:
                     scores = provider.compute(audited)
-                except (TypeError, ValueError, ImportError, AttributeError):
+                except (TypeError, ValueError, ImportError) as error:
+                    omitted.update(dict.fromkeys(provider.names, str(error)))
                     continue
             found.update(zip(provider.names, scores, strict=False))
-    return found
+    return found, omitted
 
 
 def given_covariates(scorers, audited):
@@ -218,16 +222,19 @@ def given_covariates(scorers, audited):
     Returns
     -------
     covariates : dict of str to ndarray
+    omitted : dict of str to str
+        Those that fit the model but could not be computed, and why.
     """
-    found = {}
+    found, omitted = {}, {}
     for name, scorer in scorers.items():
         if isinstance(scorer, str) and scorer == "auto":
-            found.update(automatic_covariates(audited))
+            automatic, omitted = automatic_covariates(audited)
+            found.update(automatic)
         elif hasattr(scorer, "fit"):
             found[name] = _scores_of(scorer, audited)
         else:
             found[name] = scorer
-    return check_covariates(found, len(audited.y))
+    return check_covariates(found, len(audited.y), "scorers"), omitted
 
 
 def _scores_of(scorer, audited):
@@ -238,13 +245,15 @@ def _scores_of(scorer, audited):
     return score_rows(scorer, audited.X, audited.y)
 
 
-def check_covariates(covariates, n_records):
+def check_covariates(covariates, n_records, parameter):
     """Check that each covariate has one number per record, which may be NaN.
 
     Parameters
     ----------
     covariates : dict or DataFrame or None
     n_records : int
+    parameter : str
+        Where they were given, for messages.
 
     Returns
     -------
@@ -252,22 +261,27 @@ def check_covariates(covariates, n_records):
     """
     checked = {}
     for name in covariates if covariates is not None else ():
+        place = f"{parameter}[{name!r}]"
         values = np.asarray(covariates[name])
         if values.dtype.kind not in "biufO":
-            raise ValueError(
-                f"scorers[{name!r}] must hold numbers; got {values.dtype}."
-            )
+            raise ValueError(f"{place} must hold numbers; got {values.dtype}.")
         values = check_array(
             values,
             ensure_2d=False,
             dtype=np.float64,
             ensure_all_finite="allow-nan",
-            input_name=f"scorers[{name!r}]",
+            input_name=place,
         )
         if values.shape not in ((n_records,), (2, n_records)):
             raise ValueError(
-                f"scorers[{name!r}] must have shape ({n_records},), one score per "
-                f"record; got {values.shape}."
+                f"{place} must have shape ({n_records},), one score per record; got "
+                f"{values.shape}."
+            )
+        if name == THEORY and ((values < 0.5) | (values > 1)).any():
+            raise ValueError(
+                f"{place} must be between 0.5 and 1, as it is taken for the success of "
+                f"an attack; got {np.nanmin(values):.3g} to {np.nanmax(values):.3g}. "
+                "Give another name to a score that only ranks the records."
             )
         checked[name] = values
     return checked

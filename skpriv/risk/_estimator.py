@@ -1,11 +1,12 @@
 """The estimator of each record's risk."""
 
+import warnings
 from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
 from scipy.special import ndtr, ndtri
-from sklearn.base import BaseEstimator, is_regressor
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import column_or_1d, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -16,6 +17,7 @@ from skpriv.attacks._shadows._pairs import pair_shadows
 from skpriv.base import RecordScorerMixin
 from skpriv.leverage import GLSScorer
 from skpriv.risk._covariates import (
+    THEORY,
     Audited,
     check_covariates,
     given_covariates,
@@ -27,12 +29,11 @@ from skpriv.risk._small_area import estimate_risk, predicted_risk, to_success
 from skpriv.utils._optional import import_optional
 from skpriv.utils._pipelines import parts_of
 from skpriv.utils._sklearn import HasMethods, Interval, StrOptions, fit_context
+from skpriv.utils._text import count
 from skpriv.utils._training import fit_clone
 
 _FEWEST_SHADOWS = 8
 _FROM_SHADOWS = ("out_of_shadow_confidence", "out_of_shadow_error")
-# The covariate that estimates attack success itself.
-_THEORY = "attack_power"
 
 
 class RiskEstimator(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
@@ -100,6 +101,8 @@ class RiskEstimator(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         "boosting" is the regression on all of them. The sum is 1, or 0 if no record
         seems more exposed than another. Scores that are the same for all records have
         weight 0. NaN if `regressor` is given.
+    omitted_ : dict of str to str
+        The scores that fit the model but could not be computed, and why.
     classes_ : ndarray of shape (n_classes,)
         The labels, if the model is a classifier.
     n_features_in_ : int
@@ -249,15 +252,17 @@ class RiskEstimator(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
             fitted = fit_clone(model, X, y, seed=attack.shadow_seeds_[0])
         audited = Audited(model, fitted, X, y, shadows, attack.membership_, self.n_jobs)
         scorers = {"auto": "auto"} if self.scorers == "auto" else self.scorers
-        covariates = given_covariates(scorers, audited)
+        covariates, self.omitted_ = given_covariates(scorers, audited)
         if keep:
             del attack.models_
+            attack.set_params(store_models=False)
         self._estimate(covariates, y if is_regressor(model) else None)
 
     def _estimate(self, covariates, y):
         """Estimate the risk from the attack's signals and the scores."""
         in_, out = pair_shadows(self.attack_.signals_, self.attack_.membership_)
         _check_measured(in_, out)
+        _warn_of_two_values(self.attack_.signals_)
         n_records = in_.shape[1]
         columns = [
             np.broadcast_to(values, (2, n_records)) for values in covariates.values()
@@ -268,7 +273,7 @@ class RiskEstimator(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
             in_,
             out,
             columns,
-            [j for j, name in enumerate(names) if name == _THEORY],
+            [j for j, name in enumerate(names) if name == THEORY],
             y=y,
             regressor=None if self.regressor == "auto" else self.regressor,
             confidence_level=self.confidence_level,
@@ -288,20 +293,20 @@ class RiskEstimator(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
 
     def _fit_without_shadows(self, model, X, y):
         last = parts_of(model).model
-        if not is_linear(last) and not is_network(last):
+        if not is_linear(last) and not (is_network(last) and is_classifier(last)):
             raise ValueError(
                 "n_shadows must be at least 8 for a model without attack power, which "
-                "linear models with a smooth loss and networks have; got 0 for "
-                f"{last!r}."
+                "linear models with a smooth loss and network classifiers have; got 0 "
+                f"for {last!r}."
             )
         cv = None if is_linear(last) else 2
         scorer = GLSScorer(
             model, variant="attack_power", cv=cv, random_state=self.random_state
         ).fit(X, y)
-        self.attack_ = None
-        self._covariates = {_THEORY: scorer.scores_}
+        self.attack_, self.omitted_ = None, {}
+        self._covariates = {THEORY: scorer.scores_}
         estimate = predicted_risk(scorer.scores_, self.confidence_level)
-        self._set_estimate(estimate, {_THEORY: 1.0})
+        self._set_estimate(estimate, {THEORY: 1.0})
 
     @classmethod
     def from_signals(
@@ -316,7 +321,9 @@ class RiskEstimator(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
             Of regressors, the predictions.
         membership : array-like of shape (n_shadows, n_records)
             True where the model was trained on the record. Models 2i and 2i + 1 are
-            best trained on complementary halves. At least 8 models.
+            best trained on complementary halves. At least 8 models. A record that all
+            models, or none, were trained on cannot be measured: its estimate is the
+            prediction from its scores.
         y : array-like of shape (n_records,), default=None
             The targets of the records, if the models are regressors. None: they are
             classifiers.
@@ -344,7 +351,9 @@ class RiskEstimator(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         risk = cls(n_shadows=len(attack.signals_), **parameters)
         risk._validate_params()
         risk.attack_, risk._records = attack, None
-        covariates = check_covariates(covariates, attack.signals_.shape[1])
+        n_records = attack.signals_.shape[1]
+        covariates = check_covariates(covariates, n_records, "covariates")
+        risk.omitted_ = {}
         risk._estimate(
             covariates, None if y is None else column_or_1d(y, dtype=np.float64)
         )
@@ -380,7 +389,7 @@ class RiskEstimator(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         Parameters
         ----------
         success : float
-            At least 0.5.
+            Between 0.5 and 1.
 
         Returns
         -------
@@ -388,6 +397,8 @@ class RiskEstimator(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
             Given the shadows and the scores.
         """
         check_is_fitted(self, "interval_")
+        if not 0.5 <= success <= 1:
+            raise ValueError(f"success must be between 0.5 and 1; got {success!r}.")
         distance = 2 * ndtri(success) - self._separation
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = distance / np.sqrt(self._variance)
@@ -414,8 +425,8 @@ class RiskEstimator(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
 
     def _score_new_rows(self, X, y):
         raise ValueError(
-            f"{self._reason_against_new_rows()}; {len(y)} rows of X are not among the "
-            "records of fit."
+            f"{self._reason_against_new_rows()}; {count(len(y), 'row')} of X "
+            f"{'is' if len(y) == 1 else 'are'} not among the records of fit."
         )
 
 
@@ -426,10 +437,21 @@ def _mean(values):
 
 def _check_n_shadows(n_shadows, even=True):
     if n_shadows < _FEWEST_SHADOWS or (even and n_shadows % 2):
-        kind = "an even number that is at least" if even else "at least"
+        kind = "0, or an even number that is at least" if even else "at least"
         raise ValueError(
             f"n_shadows must be {kind} {_FEWEST_SHADOWS}, so that both halves of the "
             f"shadows have a variance; got {n_shadows}."
+        )
+
+
+def _warn_of_two_values(signals):
+    low, high = signals.min(), signals.max()
+    if low < high and ((signals == low) | (signals == high)).all():
+        warnings.warn(
+            "signals have only two different values, such as right and wrong, and are "
+            "not normal, so that the estimated risk is only rough; see attack_success_ "
+            "of attack_ for the counted success.",
+            stacklevel=4,
         )
 
 

@@ -34,7 +34,6 @@ def for_rows(kernel, n_rows, *args):
     n_parts = min(n_threads * _PARTS_PER_THREAD, n_rows)
     bounds = [part * n_rows // n_parts for part in range(n_parts + 1)]
     with ThreadPoolExecutor(n_threads) as pool:
-        # The first call compiles the kernel, and numba compiles one at a time.
         for _ in pool.map(lambda a, b: kernel(a, b, *args), bounds[:-1], bounds[1:]):
             pass
 

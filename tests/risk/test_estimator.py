@@ -7,9 +7,9 @@ from sklearn.callback import AutoPropagatedCallback
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.ensemble import BaggingRegressor, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.neural_network import MLPClassifier
+from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -52,6 +52,7 @@ def names_of(risk):
     ],
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:signals have only two different values")
 def test_scores_that_fit_the_model_are_found(cancer, model, expected):
     X, y = cancer
     risk = RiskEstimator(model, n_shadows=8, random_state=0).fit(X, y)
@@ -185,14 +186,14 @@ def test_without_shadows_the_theory_alone_predicts(cancer):
 
 @pytest.mark.parametrize("n_shadows", [2, 6, 9])
 def test_number_of_shadows_must_be_even_and_at_least_eight(cancer, n_shadows):
-    with pytest.raises(ValueError, match="n_shadows must be an even number that is"):
+    with pytest.raises(ValueError, match="must be 0, or an even number that is"):
         RiskEstimator(n_shadows=n_shadows).fit(*cancer)
 
 
 def test_new_rows_and_rows_of_no_record_are_refused(cancer):
     X, y = cancer
     risk = RiskEstimator(n_shadows=8, scorers={}, random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match="only training records can be scored; 1 rows"):
+    with pytest.raises(ValueError, match="records can be scored; 1 row of X is"):
         risk.score_samples(X[:2] + np.array([[0.0], [1.0]]), y[:2])
     elsewhere = RiskEstimator.from_signals(
         risk.attack_.signals_, risk.attack_.membership_
@@ -210,6 +211,7 @@ def test_new_rows_and_rows_of_no_record_are_refused(cancer):
 @pytest.mark.parametrize(
     ("model", "n_rare"), [(DecisionTreeClassifier(), 1), (LogisticRegression(), 3)]
 )
+@pytest.mark.filterwarnings("ignore:signals have only two different values")
 def test_a_class_of_few_records_has_a_risk(model, n_rare):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(30, 2)), np.arange(30) < n_rare
@@ -234,6 +236,51 @@ def test_levels_and_probabilities_agree_with_the_interval(cancer):
     high = risk.interval_[record, 1]
     assert risk.probability_at_most(high)[record] == pytest.approx(0.9)
     assert (np.diff([risk.probability_at_most(s).sum() for s in (0.5, 0.7)]) >= 0).all()
+
+
+def test_scores_that_cannot_be_computed_are_named():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), np.arange(60) % 3
+    risk = RiskEstimator(RidgeClassifier(), n_shadows=8, random_state=0).fit(X, y)
+    assert list(risk.omitted_) == ["attack_power"]
+    assert "a model of a single output" in risk.omitted_["attack_power"]
+
+
+def test_network_that_regresses_needs_shadows(diabetes):
+    with pytest.raises(ValueError, match="n_shadows must be at least 8 for a model"):
+        RiskEstimator(MLPRegressor(max_iter=5), n_shadows=0).fit(*diabetes)
+
+
+def test_a_record_unlike_all_others_is_found():
+    rng = np.random.default_rng(3)
+    membership = rng.random((64, 300)) < 0.5
+    membership[1::2] = ~membership[::2]
+    signals = rng.normal(size=membership.shape)
+    signals[:, 0] += 8 * membership[:, 0]
+    risk = RiskEstimator.from_signals(signals, membership)
+    assert risk.scores_[0] > 0.99
+    assert risk.interval_[0, 0] > 0.99
+    assert records_at_risk(risk).records.tolist() == [0]
+
+
+def test_signals_of_two_values_are_said_to_be_rough():
+    rng = np.random.default_rng(0)
+    membership = rng.random((16, 50)) < 0.5
+    membership[1::2] = ~membership[::2]
+    with pytest.warns(UserWarning, match="signals have only two different values"):
+        RiskEstimator.from_signals(rng.random((16, 50)) < 0.9, membership)
+
+
+def test_success_out_of_range_is_refused(cancer):
+    X, y = cancer
+    power = np.linspace(0.5, 1.5, len(y))
+    risk = RiskEstimator(n_shadows=8, scorers={"attack_power": power}, random_state=0)
+    with pytest.raises(ValueError, match=r"'attack_power'\] must be between 0.5 and 1"):
+        risk.fit(X, y)
+    risk.set_params(scorers={}).fit(X, y)
+    for success in (0.4, 2, np.nan):
+        with pytest.raises(ValueError, match=r"success must be between 0\.5 and 1"):
+            risk.probability_at_most(success)
 
 
 def test_groups_and_records_at_risk_take_the_estimates(cancer):

@@ -217,7 +217,8 @@ def test_signals_that_never_vary_mean_no_risk():
 
 def test_signals_that_membership_decides_mean_full_risk():
     _, membership, _, _ = draw(8, n_records=20)
-    risk = RiskEstimator.from_signals(membership.astype(float), membership)
+    with pytest.warns(UserWarning, match="only two different values"):
+        risk = RiskEstimator.from_signals(membership.astype(float), membership)
     np.testing.assert_allclose(risk.scores_, 1.0)
 
 
