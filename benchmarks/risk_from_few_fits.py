@@ -4,10 +4,10 @@
 
 FOLDER holds adult.csv.gz, bank.csv.gz and mnist10k.npz. The truth of a case is the
 success that follows from the means and variances of the signals at 1,024 shadows (512
-for the network and small data, 336 for the whole of Adult); these and the shadows that estimates are
-made from, five sets of 128, are kept in the folder of --truth. One row per case and
-number of shadows goes to standard output, as a table in Markdown; see
-risk_from_few_fits.md.
+for the network and the data that come with scikit-learn, 336 for the whole of Adult).
+These and the shadows that estimates are made from, five sets of 128, are kept in the
+folder of --truth. One row per case and number of shadows goes to standard output, as a
+table in Markdown; see risk_from_few_fits.md.
 """
 
 import argparse
