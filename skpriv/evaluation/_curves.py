@@ -232,8 +232,7 @@ def onion_effect(attack, X, y, *, fraction=0.1):
         # The attack was fitted on all records; those kept are too few, or too similar.
         raise ValueError(
             f"fraction={fraction} leaves {kept.size} of {count(y.size, 'record')}, "
-            "on which the "
-            f"attack cannot be fitted: {error}"
+            f"on which the attack cannot be fitted: {error}"
         ) from error
     _, after = _exposure_twice(again)
     change = after - before[kept]

@@ -494,8 +494,8 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         if (times == 0).any():
             raise ValueError(
                 f"cv={self.cv!r} puts {np.sum(times == 0)} of "
-                f"{count(n_records, 'record')} "
-                "into no test set; each record must be left out at least once."
+                f"{count(n_records, 'record')} into no test set; each record must be "
+                "left out at least once."
             )
         return total / times, np.concatenate(statuses)
 

@@ -338,9 +338,7 @@ class WaKAScorer(KNNScorer):
         loss = column_or_1d(loss, dtype=np.float64)
         if len(loss) != n_rows:
             raise ValueError(
-                f"loss must have a value for each of the {count(n_rows, 'row')} of "
-                "X; got "
-                f"{len(loss)}."
+                f"loss must have one value per row of X, {n_rows}; got {len(loss)}."
             )
         if not ((loss >= 0) & (loss <= 1)).all():
             raise ValueError("loss must be between 0 and 1 in every row.")
@@ -427,9 +425,8 @@ class WaKAScorer(KNNScorer):
             unknown[faint] |= least[faint] <= self.truncation_bound_
         if unknown.any():
             warnings.warn(
-                f"In {count(unknown.sum(), 'row')} the loss is practically "
-                "impossible, and the "
-                "likelihood ratio is NaN.",
+                f"In {count(unknown.sum(), 'row')} the loss is practically impossible, "
+                "and the likelihood ratio is NaN.",
                 RuntimeWarning,
                 stacklevel=2,
             )

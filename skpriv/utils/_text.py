@@ -18,19 +18,17 @@ def printable(text):
     )
 
 
-def count(number, noun, plural=None):
+def count(number, noun):
     """Return a number of things, as in "1 record" and "1,200 records".
 
     Parameters
     ----------
     number : int
     noun : str
-        In the singular.
-    plural : str, default=None
-        None: the noun with an "s".
+        In the singular; its plural ends in "s".
 
     Returns
     -------
     text : str
     """
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

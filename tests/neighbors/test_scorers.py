@@ -699,7 +699,7 @@ def test_likelihood_ratio_needs_a_possible_loss(data):
     with pytest.raises(ValueError, match="multiple of 1/n_neighbors"):
         scorer.likelihood_ratio(X[:2], y[:2], [0.25, 0.3])
     for method in (scorer.likelihood_ratio, scorer.attack_score):
-        with pytest.raises(ValueError, match="value for each of the 2 rows"):
+        with pytest.raises(ValueError, match="one value per row of X, 2; got"):
             method(X[:2], y[:2], [0.25])
         with pytest.raises(ValueError, match="between 0 and 1"):
             method(X[:2], y[:2], [0.25, np.nan])

@@ -11,7 +11,6 @@ from skpriv.utils._text import count
         ((0, "record"), "0 records"),
         ((1, "record"), "1 record"),
         ((1200, "record"), "1,200 records"),
-        ((2, "class", "classes"), "2 classes"),
     ],
 )
 def test_count(arguments, text):
