@@ -45,9 +45,9 @@ def main():
     print(f"Records at risk: {by_record.at_risk.sum()} of {y.size}")
     print(f"AUC of the attack: {roc.auc:.2f}")
     print(f"Rank correlation with the out-of-bag error: {by_score.spearman:.2f}")
-    # Each shadow is a target; they share their records, so this is an estimate.
+    # An estimate, because the targets share their records.
     epsilon = epsilon_lower_bound(attack.membership_, attack.shadow_scores())
-    print(f"Differentially private training of this kind would have ε ≥ {epsilon:.1f}")
+    print(f"No ε of differential privacy below {epsilon:.1f} fits the attack")
     plt.show()
 
 

@@ -1,7 +1,7 @@
 """Draw how well a record of given leverage can be attacked, in theory and measured.
 
 In a linear model with normal errors, the leverage of a record alone determines the
-error rates of the best attack on it. The labels of 60 records are drawn again and
+error rates of the best attack on it. The labels of 100 records are drawn again and
 again, and a model is fitted each time. The attack sees each record once with the label
 that the model was fitted to, and once with a new one. The points are its error rates,
 the curves are the theory.
@@ -19,7 +19,7 @@ from skpriv.plot import TradeoffDisplay
 def main():
     """Simulate, draw, and print the largest distance of a point from its curve."""
     rng = np.random.default_rng(0)
-    n_records, n_trials = 60, 1000
+    n_records, n_trials = 100, 600
     X = rng.standard_t(2, size=(n_records, 8))  # a few records are far from the others
     mean = X.sum(axis=1)
     scores = np.empty((2, n_trials, n_records))

@@ -60,9 +60,10 @@ class MinimizationDisplay:
     >>> from skpriv import WaKAScorer
     >>> from skpriv.plot import MinimizationDisplay
     >>> X, y = load_iris(return_X_y=True)
-    >>> scores = WaKAScorer().fit(X[::2], y[::2]).scores_
+    >>> train, test = (X[::2], y[::2]), (X[1::2], y[1::2])
+    >>> scores = WaKAScorer().fit(*train).scores_
     >>> display = MinimizationDisplay.from_estimator(
-    ...     GaussianNB(), X[::2], y[::2], scores, X[1::2], y[1::2], random_state=0
+    ...     GaussianNB(), *train, scores, *test, fractions=[0, 0.2, 0.4]
     ... )
     >>> list(display.curves)
     ['Highest scores removed', 'Lowest scores removed', 'Random records removed']

@@ -139,15 +139,16 @@ class OnionEffectDisplay:
         """
         self.ax_, self.figure_ = start(ax)
         name = self.name if name is None else name
-        prefix = "" if name is None else f"{label_of(name)}: "
+        prefix = "" if name is None else f"{label_of(name)}, "
         change = f"{self.mean_change:+.2g} ± {self.mean_change_error:.1g}"
         labels = (
-            f"{prefix}Before, with all records in training",
-            f"{prefix}After, without the {self.n_removed:,} most exposed\n"
+            f"{prefix}before: with all records in training",
+            f"{prefix}after: without the {self.n_removed:,} most exposed\n"
             f"(mean change and its standard error: {change})",
         )
         self.lines_ = []
         for exposure, label in zip((self.before, self.after), labels, strict=True):
+            label = label[0].upper() + label[1:]
             style = next_style(self.ax_)
             del style["marker"]
             style = with_defaults({**style, "label": label}, kwargs)

@@ -74,7 +74,7 @@ class TradeoffDisplay:
     >>> X, y = load_diabetes(return_X_y=True)
     >>> display = TradeoffDisplay.from_estimator(LeverageAttack().fit(X, y))
     >>> display.leverage.round(3)
-    array([0.024, 0.04 , 0.066, 0.098])
+    array([0.021, 0.039, 0.094, 0.128])
     """
 
     def __init__(

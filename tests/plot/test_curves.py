@@ -67,6 +67,6 @@ def test_exposure_is_drawn_from_the_lowest_to_the_highest_before_and_after():
     assert_allclose(after.get_ydata(), np.sort(effect.after))
     assert_allclose(before.get_xdata(), 100 * (np.arange(120) + 0.5) / 120)
     labels = [text.get_text() for text in display.ax_.get_legend().texts]
-    assert labels[0] == "Before, with all records in training"
-    assert labels[1].startswith("After, without the 30 most exposed\n")
+    assert labels[0] == "Before: with all records in training"
+    assert labels[1].startswith("After: without the 30 most exposed\n")
     assert f"{effect.mean_change:+.2g}" in labels[1]
