@@ -36,8 +36,9 @@ class AttackRocDisplay:
     auc : float, default=None
         Area under the curve, for the legend.
     n_targets : int, default=1
-        Number of models whose mean the curve is. If there are several, the band has
-        `confidence_level` of their curves; it is a confidence band otherwise.
+        Number of models. If there are several, the curve is the mean of theirs, and the
+        band contains a share `confidence_level` of them; otherwise it is a pointwise
+        confidence band.
     confidence_level : float, default=0.95
         Level of the band.
     name : str, default=None

@@ -208,7 +208,7 @@ class GroupRiskDisplay:
             success,
             rows,
             xerr=[success - low, high - success],
-            **{**style, "linestyle": "none", "capsize": 3},
+            **{"capsize": 3, **style, "linestyle": "none"},
         )
         self.line_ = mark_line(self.errorbar_.lines[0])
         self._mark_without_interval(success, rows, np.isnan(low))

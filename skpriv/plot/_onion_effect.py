@@ -16,8 +16,9 @@ from skpriv.plot._style import (
 class OnionEffectDisplay:
     """Exposure of the records that are kept, before and after the others are removed.
 
-    For each share of the records, the lines show the exposure below which that share
-    is. Where the second line is above the first, more records are exposed than before.
+    The lines show percentiles: 90 percent of the records are no more exposed than the
+    line shows at 90. Where the second line is above the first, more records are exposed
+    than before.
 
     Make it with :meth:`from_estimator` or :meth:`from_predictions`. All parameters are
     stored as attributes.

@@ -245,7 +245,7 @@ class ScoreAgreementDisplay:
 
     def _label(self, name):
         label = "Score" if name is None else label_of(name)
-        if self.spearman is None:
+        if self.spearman is None or np.isnan(self.spearman):
             return label
         return f"{label} (rank correlation {self.spearman:.2f})"
 

@@ -70,6 +70,11 @@ def test_bin_of_one_record_has_no_interval():
     assert display.success[1] == 1
 
 
+def test_constant_score_has_no_correlation_to_show():
+    display = ScoreAgreementDisplay.from_predictions(SUCCESS, np.ones(200))
+    assert display.ax_.get_legend().texts[0].get_text() == "Score"
+
+
 def test_attack_that_measures_no_record_is_refused():
     with pytest.raises(TypeError, match="must be a LiRAAttack"):
         ScoreAgreementDisplay.from_estimator(LossAttack(), [0.0])
