@@ -247,7 +247,7 @@ class ScoreAgreementDisplay:
         label = "Score" if name is None else label_of(name)
         if self.spearman is None or np.isnan(self.spearman):
             return label
-        return f"{label} (rank correlation {self.spearman:.2f})"
+        return f"{label} (rank correlation {self.spearman:z.2f})"
 
 
 def _check_score(score, n_records):

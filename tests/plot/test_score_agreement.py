@@ -28,7 +28,7 @@ def test_mean_success_is_drawn_by_percentile_of_the_score():
         assert_allclose((low, high), (expected.low, expected.high))
     spearman = score_agreement(SUCCESS, SCORE).spearman
     label = display.ax_.get_legend().texts[0].get_text()
-    assert label == f"Score (rank correlation {spearman:.2f})"
+    assert label == f"Score (rank correlation {spearman:z.2f})"
 
 
 def test_records_with_the_same_score_are_in_the_same_bin():
