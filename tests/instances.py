@@ -121,7 +121,7 @@ INSTANCES = [
     GLSScorer(
         make_pipeline(StandardScaler(), small_net()),
         solver="sketch",
-        n_sketches=8,
+        n_sketches=2,
         variant="attack_power",
         random_state=0,
     ),
