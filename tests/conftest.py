@@ -12,6 +12,7 @@ TESTS = Path(__file__).parent
 WITHOUT_KERNELS = ("datasets", "leverage", "metrics")
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items):
     """Let one worker compile the kernels, while others run what needs none of them.
 
