@@ -2,6 +2,7 @@
 
 import os
 import sys
+from pathlib import Path
 
 import numba
 import pytest
@@ -11,6 +12,26 @@ from threadpoolctl import threadpool_limits
 
 # Figures are drawn and not shown.
 os.environ["MPLBACKEND"] = "Agg"
+
+TESTS = Path(__file__).parent
+WITHOUT_KERNELS = ("datasets", "leverage", "metrics")
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
+def pytest_collection_modifyitems(items):
+    """Let one worker compile the kernels, while others run what needs none of them.
+
+    Kernels are kept on disk: a test that needs one later loads it.
+    """
+
+    def folder(item):
+        return item.path.relative_to(TESTS).parts[0]
+
+    items.sort(key=lambda item: folder(item) not in WITHOUT_KERNELS)
+    for item in items:
+        if folder(item) == "neighbors":
+            # The largest group, which pytest-xdist hands out first.
+            item.add_marker(pytest.mark.xdist_group("neighbors"))
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -20,6 +20,12 @@ from skpriv import cli, datasets, report
 from skpriv.report import _kinds
 
 
+@pytest.fixture(autouse=True)
+def _no_measures_unless_asked(monkeypatch):
+    # Each of them takes as long as an audit.
+    monkeypatch.setattr("skpriv.report._audit.MOST_SECONDS", -1.0)
+
+
 @pytest.fixture
 def people(tmp_path):
     """A table with every kind of column, in a folder of its own."""

@@ -141,6 +141,7 @@ def _tpr_of_each(scores, membership, alpha):
     return ((scores > threshold) & membership).sum(axis=1) / membership.sum(axis=1)
 
 
+@pytest.mark.xdist_group("draws")  # which are drawn once
 @pytest.mark.parametrize("rival", RIVALS)
 def test_no_other_attack_on_the_same_draws_does_better(draws, rival):
     residuals, membership, scores = draws

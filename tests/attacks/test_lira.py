@@ -117,6 +117,7 @@ def test_class_of_one_record_is_missed_by_half_of_the_shadows_and_told():
         assert attack.attack_success_[0] > 0.8
 
 
+@pytest.mark.xdist_group("workers of LiRA")  # which are started once
 @pytest.mark.parametrize("estimator", [RandomForestClassifier(3), TREE])
 def test_results_do_not_depend_on_the_workers(estimator):
     def fitted(n_jobs, backend):

@@ -125,28 +125,30 @@ def test_the_version_of_torch_belongs_to_the_cache_of_a_network_alone():
     assert "torch" not in fingerprint(X, Y, StandardScaler())[1]
 
 
+DESCRIBE = """
+import json, numpy as np, torch, skorch
+from skpriv.attacks._shadows._fingerprint import fingerprint
+torch.manual_seed(0)
+net = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU())
+weight = torch.tensor([1.0, 2.0])
+net = skorch.NeuralNetClassifier(net, criterion__weight=weight)
+loss = torch.nn.CrossEntropyLoss(weight)
+X, y = np.zeros((4, 4)), np.zeros(4)
+described = json.dumps(fingerprint(X, y, net, loss=loss))
+"""
+
+
 def test_a_network_is_described_alike_in_every_process():
-    code = (
-        "import json, numpy as np, torch, skorch\n"
-        "from skpriv.attacks._shadows._fingerprint import fingerprint\n"
-        "torch.manual_seed(0)\n"
-        "net = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU())\n"
-        "weight = torch.tensor([1.0, 2.0])\n"
-        "net = skorch.NeuralNetClassifier(net, criterion__weight=weight)\n"
-        "loss = torch.nn.CrossEntropyLoss(weight)\n"
-        "X, y = np.zeros((4, 4)), np.zeros(4)\n"
-        "print(json.dumps(fingerprint(X, y, net, loss=loss)))"
+    here = {}
+    with torch.random.fork_rng():
+        exec(DESCRIBE, here)
+    done = subprocess.run(
+        [sys.executable, "-c", DESCRIBE + "print(described)"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    described = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for _ in range(2)
-    }
-    assert len(described) == 1
+    assert done.stdout == here["described"] + "\n"
 
 
 def test_a_network_with_loaded_weights_is_no_shadow():

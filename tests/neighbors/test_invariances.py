@@ -18,7 +18,7 @@ SCORERS = [
     KNNLeaveOneOutScorer(2),
 ]
 scorers = pytest.mark.parametrize("scorer", SCORERS, ids=str)
-examples = settings(deadline=None, max_examples=15)
+examples = settings(deadline=None, max_examples=10)
 
 
 @st.composite

@@ -13,9 +13,6 @@ from skpriv.neighbors._exact import EuclideanSearch, MetricSearch
 from skpriv.neighbors._graph import DistanceSearch, GraphSearch
 from skpriv.neighbors._search import make_search
 
-# pynndescent compiles its kernels in every process, which takes a minute.
-one_compilation = pytest.mark.xdist_group("pynndescent")
-
 
 def tie_groups(distances, exclude, n_ranks, rtol=2e-12):
     """Sets of tied records, nearest first, up to the group that holds n_ranks."""
@@ -159,7 +156,6 @@ def test_graph_with_repeated_and_missing_neighbours():
     assert groups == [[{4}, {3}], []]
 
 
-@one_compilation
 def test_approximate_index_that_misses_and_repeats_neighbours(monkeypatch):
     rng = np.random.default_rng(6)
     X = rng.normal(size=(600, 4))
@@ -178,25 +174,30 @@ def test_approximate_index_that_misses_and_repeats_neighbours(monkeypatch):
     assert groups == [[{nearer[0]}, {nearer[1]}], [{8}]]
 
 
-@one_compilation
-def test_approximate_search_finds_nearly_all_and_does_not_depend_on_jobs():
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
+def test_approximate_search_ranks_what_its_index_finds(metric):
     rng = np.random.default_rng(7)
-    X = rng.normal(size=(2000, 5))
-    found = []
-    for n_jobs in (1, 2):
-        search = make_search(
-            X, 10, search="approximate", metric="euclidean", metric_params=None,
-            n_jobs=n_jobs, random_state=0,
-        )  # fmt: skip
-        found.append(found_groups(search, X, np.arange(2000), 10))
-    assert found[0] == found[1]
-    distances = cdist(X, X, "sqeuclidean")
-    expected = [tie_groups(row, i, 10) for i, row in enumerate(distances)]
-    hits = [
-        len(set.union(*a[:10]) & set.union(*b))
-        for a, b in zip(found[0], expected, strict=True)
-    ]
-    assert np.mean(hits) > 9.5
+    X, Q = rng.normal(size=(500, 5)), rng.normal(size=(5, 5))
+    search = make_search(
+        X, 10, search="approximate", metric=metric, metric_params=None,
+        n_jobs=2, random_state=0,
+    )  # fmt: skip
+    for rows, exclude in [(X, np.arange(500)), (Q, np.full(5, -1))]:
+        distances = cdist(rows, X, "cityblock" if metric == "manhattan" else metric)
+        assert_ranks(search, rows, distances, exclude, 10)
+
+
+@pytest.mark.parametrize(
+    ("random_state", "n_jobs", "used"), [(0, 2, 1), (None, 2, 2), (None, None, 1)]
+)
+def test_index_built_with_a_seed_uses_one_thread(random_state, n_jobs, used):
+    # With a seed, results must repeat; they depend on the number of threads.
+    search = make_search(
+        np.random.default_rng(0).normal(size=(200, 2)), 10,
+        search="approximate", metric="euclidean", metric_params=None,
+        n_jobs=n_jobs, random_state=random_state,
+    )  # fmt: skip
+    assert search._index.n_jobs == used
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,6 @@ from skpriv import KNNLeaveOneOutScorer, KNNShapleyScorer, WaKAScorer
 from skpriv.neighbors import _repeats
 from skpriv.neighbors._repeats import distinct_rows
 
-# pynndescent compiles its kernels in every process, which takes a minute.
-pytestmark = pytest.mark.xdist_group("pynndescent")
-
 SCORERS = [WaKAScorer(), KNNShapleyScorer(neighborhood=40), KNNLeaveOneOutScorer()]
 
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 import sklearn
-from pynndescent import PyNNDescentTransformer
+from exact_index import ExactIndex
 from scipy import stats
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
@@ -27,8 +27,6 @@ from skpriv.neighbors import _ranking
 CLOSE = {"rtol": 0, "atol": 1e-12}
 SCORERS = [WaKAScorer, KNNShapleyScorer, KNNLeaveOneOutScorer]
 all_scorers = pytest.mark.parametrize("Scorer", SCORERS)
-# pynndescent compiles its kernels in every process, which takes a minute.
-one_compilation = pytest.mark.xdist_group("pynndescent")
 
 
 @pytest.fixture(scope="module")
@@ -149,18 +147,17 @@ def test_truncated_shapley_is_within_its_bound(data, neighborhood):
 # Search
 
 
-@one_compilation
-def test_exact_and_approximate_search_agree(data):
+def test_exact_and_approximate_search_agree(data, monkeypatch):
+    # The index misses a neighbour of each record, and lists another one twice.
+    monkeypatch.setattr(ExactIndex, "spoilt", True)
     X, y = data
     exact = WaKAScorer(1, search="exact", tol=1e-6).fit(X, y)
     rough = WaKAScorer(1, search="approximate", tol=1e-6, random_state=0).fit(X, y)
     assert (exact.search_, rough.search_) == ("exact", "approximate")
-    assert stats.spearmanr(exact.scores_, rough.scores_).statistic > 0.99
-    again = clone(rough).fit(X, y)
-    np.testing.assert_array_equal(again.scores_, rough.scores_)
+    assert 0.99 < stats.spearmanr(exact.scores_, rough.scores_).statistic < 1
     # Rows that are given anew are looked up, and left out of their neighbourhood.
     some = rough.score_samples(X[:100], y[:100])
-    assert stats.spearmanr(some, exact.scores_[:100]).statistic > 0.99
+    np.testing.assert_array_equal(some, rough.scores_[:100])
 
 
 @all_scorers
@@ -256,17 +253,6 @@ def test_pipeline_of_graph_and_scorer(data, Scorer):
     np.testing.assert_allclose(
         pipe[-1].score_samples(rows, y_Q), plain.score_samples(Q, y_Q), **CLOSE
     )
-
-
-@one_compilation
-def test_pipeline_of_approximate_graph_and_scorer(data):
-    X, y = data
-    pipe = make_pipeline(
-        PyNNDescentTransformer(n_neighbors=60, random_state=0),
-        WaKAScorer(4, metric="precomputed", neighborhood=50),
-    ).fit(X, y)
-    exact = WaKAScorer(4).fit(X, y)
-    assert stats.spearmanr(pipe[-1].scores_, exact.scores_).statistic > 0.99
 
 
 def test_graph_that_is_too_short_warns_or_raises(data):
@@ -511,7 +497,6 @@ def test_undefined_distances_are_an_error():
         _ = WaKAScorer(metric="correlation").fit(X, np.arange(40) % 2).scores_
 
 
-@one_compilation
 def test_rows_of_an_approximate_index_are_scored_as_its_records(data):
     X, y = data
     scorer = WaKAScorer(1, search="approximate", tol=1e-6, random_state=0).fit(X, y)

@@ -165,7 +165,7 @@ def _search(estimator, **distributions):
     return RandomizedSearchCV(estimator, distributions, n_iter=1, cv=2)
 
 
-def test_another_process_resumes_a_search_but_not_after_an_edit(tmp_path):
+def test_another_process_resumes_a_search_but_not_after_an_edit(tmp_path, monkeypatch):
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "from edited import func\n"
@@ -179,22 +179,30 @@ def test_another_process_resumes_a_search_but_not_after_an_edit(tmp_path):
         "                    cache_dir=sys.argv[1] + '/cache')\n"
         "attack.fit(*load_iris(return_X_y=True))"
     )
-    results = []
-    # Hash seeds differ, so that no order of a set is the same by chance.
-    for seed, value in enumerate((1, 1, 2)):
-        (tmp_path / "edited.py").write_text(_BASE.format(value))
-        results.append(
-            subprocess.run(
-                [sys.executable, "-B", "-c", code, tmp_path],
-                env={**os.environ, "PYTHONHASHSEED": str(seed)},
-                capture_output=True,
-                text=True,
-                check=False,
-            )
+
+    def resumed_in_another_process(hash_seed):
+        return subprocess.run(
+            [sys.executable, "-B", "-c", code, tmp_path],
+            # It differs from ours, so that no order of a set is the same by chance.
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            capture_output=True,
+            text=True,
+            check=False,
         )
-    assert not results[0].returncode, results[0].stderr
-    assert not results[1].returncode, results[1].stderr
-    assert "created with other settings. Changed: estimator" in results[2].stderr
+
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    search = _search(
+        _import_edited(tmp_path, _BASE.format(1))(), max_depth=randint(1, 4)
+    )
+    _attack(tmp_path / "cache", search).fit(X, Y)
+    monkeypatch.delitem(sys.modules, "edited")
+    hash_seed = "1" if os.environ.get("PYTHONHASHSEED") == "0" else "0"
+    same = resumed_in_another_process(hash_seed)
+    assert not same.returncode, same.stderr
+    (tmp_path / "edited.py").write_text(_BASE.format(2))
+    changed = resumed_in_another_process(hash_seed)
+    assert "created with other settings. Changed: estimator" in changed.stderr
 
 
 def test_distributions_are_described_by_their_parameters_alone():
@@ -535,10 +543,11 @@ def test_a_full_disk_leaves_no_part_of_a_shadow(tmp_path, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def expected(tmp_path_factory):
+def expected():
     """Signals of a run that nothing interrupts."""
-    root = tmp_path_factory.mktemp("whole")
-    return resuming.finish(resuming.start(root / "cache", root / "log"))[1]
+    tree = DecisionTreeClassifier(max_depth=3)
+    attack = _attack(None, tree, n_shadows=resuming.N_SHADOWS).fit(X, Y)
+    return attack.signals_.tobytes().hex()
 
 
 def test_killed_run_resumes_where_it_was(tmp_path, expected):
