@@ -327,3 +327,118 @@ def explain_score(score):
 
 def explain_too_slow(title):
     return f"{title}: left out, since it takes too long for this many records."
+
+
+# The verdict.
+
+
+def verdict(summary):
+    """Say in three sentences how exposed the records are.
+
+    Parameters
+    ----------
+    summary : dict
+
+    Returns
+    -------
+    sentences : list of str
+    """
+    risk = summary["risk"]
+    if risk["mean"] is None:
+        return [
+            f"Nothing can be said about the risk: {summary['unmeasurable']}.",
+            "That is not a sign that no record is exposed.",
+            "Audit more records, or another model.",
+        ]
+    sentences = [_mean(risk), _at_risk(risk, summary["data"]), _highest(risk, summary)]
+    if risk["not_measured"]:
+        number = risk["not_measured"]
+        sentences.append(
+            f"The risk of {_records(number)} cannot be measured, as no other record is "
+            f"of {'its' if number == 1 else 'their'} class; "
+            f"{'it comes' if number == 1 else 'they come'} first in the list, because "
+            "a model that knows a class of one record gives that record away."
+        )
+    return sentences
+
+
+def in_guesses(part):
+    """Tell a success rate in natural frequencies, as in "94 of 100 guesses"."""
+    return f"{100 * part:.0f} of 100 guesses"
+
+
+def format_interval(estimate):
+    """Format an estimate with its interval, as in "94.0%, 91.2% to 96.3%"."""
+    low, high = estimate["low"], estimate["high"]
+    value = format_percent(estimate["value"])
+    if low is None or high is None:
+        return value
+    return f"{value}, {format_percent(low)} to {format_percent(high)}"
+
+
+def _mean(risk):
+    mean = risk["mean"]
+    return (
+        "Someone who uses the model to guess whether a record was in the training data "
+        f"is right in {in_guesses(mean['value'])} on average "
+        f"({format_interval(mean)}); guessing blindly is right in 50."
+    )
+
+
+def _at_risk(risk, data):
+    found, n_records = risk["at_risk"], data["records"]
+    limit = limit_of_detection(risk)
+    if not found["records"]:
+        return (
+            f"None of the {n_records:,} records was found to be at risk, at a false "
+            f"discovery rate of {found['false_discovery_rate']:.0%}; {limit}"
+        )
+    return (
+        f"{found['records']:,} of {_records(n_records)} ({format_percent(found['part'])}) "
+        f"{'is' if found['records'] == 1 else 'are'} at risk: the guesses are clearly "
+        "better than chance, and at most "
+        f"{100 * found['false_discovery_rate']:.0f} of 100 such records are expected "
+        f"to be listed by mistake; {limit}"
+    )
+
+
+def limit_of_detection(risk):
+    """Say the smallest risk that an audit could have told from guessing."""
+    if risk["detection_limit"] is None:
+        return "how small a risk this audit would have found is not known."
+    return (
+        f"a record with a risk of {format_percent(risk['detection_limit'])} has an "
+        "even chance of being found by this audit, and one with a smaller risk can be "
+        "missed."
+    )
+
+
+def _highest(risk, summary):
+    highest = risk["highest"]
+    name = f"record {highest['record']}"
+    for record in summary["most_exposed"]:
+        if record["record"] == highest["record"] and record["id"] is not None:
+            name = record["id"]
+    return (
+        f"About the most exposed record ({name}), {in_guesses(highest['estimate']['value'])} "
+        f"would be right ({format_interval(highest['estimate'])})."
+    )
+
+
+# The reasons.
+
+
+def join_reasons(reasons):
+    """Tell the reasons of a record in one line."""
+    return "; ".join(reason["text"] for reason in reasons)
+
+
+def describe_exposed(record):
+    """Tell a record, its risk and the reasons in one line."""
+    name = f"record {record['record']}" if record["id"] is None else record["id"]
+    risk = "not measured"
+    if record["risk"] is not None:
+        risk = f"{format_interval(record['risk'])}"
+    text = f"{printable(name)} ({risk})"
+    reasons = join_reasons(record["reasons"])
+    return f"{text}: {printable(reasons)}" if reasons else text

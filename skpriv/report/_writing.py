@@ -22,9 +22,7 @@ class OutputError(OSError):
 
 
 def to_json(report):
-    """Return a report as JSON, without its columns of records.
-
-    What is not known is null.
+    """Return a summary as JSON. What is not known is null.
 
     Parameters
     ----------
@@ -34,10 +32,20 @@ def to_json(report):
     Returns
     -------
     text : str
+        The columns of the records take one line each.
     """
     summary = {key: value for key, value in report.items() if key != "records"}
     text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False)
-    return text + "\n"
+    columns = [
+        f"    {_compact(name)}: {_compact(values)}"
+        for name, values in report["records"].items()
+    ]
+    records = ",\n".join(columns)
+    return f'{text.removesuffix("}").rstrip()},\n  "records": {{\n{records}\n  }}\n}}\n'
+
+
+def _compact(value):
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def to_scores_csv(report):
