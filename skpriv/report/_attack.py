@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skpriv.metrics import attack_report, tpr_at_fpr
+from skpriv.metrics import attack_report, attack_roc, epsilon_lower_bound
 
 FALSE_POSITIVE_RATES = (0.001, 0.01)
 _CONFIDENCE_LEVEL = 0.95
@@ -26,10 +26,11 @@ def describe_attack(attack):
         - "auc" and, in a list by false positive rate, "tpr": the mean over the shadow
           models, and the range that holds 95 % of them;
         - "epsilon": a lower bound on the ε of differential privacy that the attack
-          implies;
+          implies: the median of the bounds at the shadow models;
         - "roc": the curve, its mean over the shadow models and the range of 95 %.
     """
-    targets = list(zip(attack.membership_, attack.shadow_scores(), strict=True))
+    membership, scores = attack.membership_, attack.shadow_scores()
+    targets = list(zip(membership, scores, strict=True))
     reports = [
         attack_report(members, scores, fprs=FALSE_POSITIVE_RATES, threshold=0.0)
         for members, scores in targets
@@ -42,23 +43,27 @@ def describe_attack(attack):
             {"fpr": rate, "estimate": _over_targets(values)}
             for rate, values in zip(FALSE_POSITIVE_RATES, tpr.T, strict=True)
         ],
-        "epsilon": None,
-        "roc": _describe_roc(targets),
+        "epsilon": _describe_epsilon(targets),
+        "roc": _describe_roc(membership, scores),
     }
 
 
-def _describe_roc(targets):
-    n_outside = min(np.count_nonzero(~members) for members, _ in targets)
-    fpr = np.unique(np.geomspace(1 / n_outside, 1, _MOST_POINTS))
-    curves = np.array([tpr_at_fpr(*target, fpr=fpr) for target in targets])
-    tail = (1 - _CONFIDENCE_LEVEL) / 2
-    low, high = np.quantile(curves, [tail, 1 - tail], axis=0)
+def _describe_epsilon(targets):
+    # If each bound fails with half of the probability that is allowed, then the median
+    # fails with at most that probability, however the bounds depend on each other.
+    level = (1 + _CONFIDENCE_LEVEL) / 2
+    bounds = [epsilon_lower_bound(*t, confidence_level=level) for t in targets]
     return {
-        "fpr": fpr.tolist(),
-        "tpr": curves.mean(axis=0).tolist(),
-        "low": low.tolist(),
-        "high": high.tolist(),
+        "value": float(np.median(bounds)),
+        "confidence_level": _CONFIDENCE_LEVEL,
     }
+
+
+def _describe_roc(membership, scores):
+    roc = attack_roc(
+        membership, scores, confidence_level=_CONFIDENCE_LEVEL, max_points=_MOST_POINTS
+    )
+    return {name: roc[name].tolist() for name in ("fpr", "tpr", "low", "high")}
 
 
 def _over_targets(values):

@@ -321,5 +321,5 @@ class Audit:
 def _write(path, text):
     if path is None:
         return text
-    replace_whole(Path(path), text.encode("utf-8"))
+    replace_whole(Path(path), text.encode("utf-8"), private=True)
     return None

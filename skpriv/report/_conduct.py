@@ -69,6 +69,8 @@ class Measured:
     ----------
     subject : Subject
     settings : Settings
+    given : estimator
+        The model as it was given.
     model : estimator
         Fitted, or as it was given if nothing could be measured.
     given_fitted : bool
@@ -89,6 +91,7 @@ class Measured:
 
     subject: Subject
     settings: Settings
+    given: Any
     model: Any
     given_fitted: bool
     risk: RiskEstimator | None
@@ -137,6 +140,7 @@ def conduct(model, subject, settings):
     return Measured(
         subject=subject,
         settings=settings,
+        given=model,
         model=fitted,
         given_fitted=given_fitted,
         risk=risk,

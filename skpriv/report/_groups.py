@@ -53,5 +53,6 @@ def _describe(risk, at_risk, names, confidence_level):
             }
         )
     return sorted(
-        groups, key=lambda g: (g["too_small"], -(g["estimate"] or {"value": 0})["value"])
+        groups,
+        key=lambda g: (g["too_small"], -(g["estimate"] or {"value": 0})["value"]),
     )

@@ -31,7 +31,7 @@ SCORES = {
     ),
     "self_influence": ScoreWords(
         "self-influence",
-        "how much the model's error on the record would grow if the record were removed",
+        "how much the model's error on the record would grow without the record",
     ),
     "out_of_bag": ScoreWords(
         "out-of-bag error",

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import is_regressor
 
 import skpriv
-from skpriv.evaluation import success_by_group
+from skpriv.evaluation import detection_limit, success_by_group
 from skpriv.report import _words
 from skpriv.report._attack import describe_attack
 from skpriv.report._conduct import measure_of
@@ -182,7 +182,7 @@ def _describe_model(measured, title):
     model = parts_of(measured.model).model
     return {
         "name": title or type(model).__name__,
-        "text": " ".join(repr(measured.model).split()),
+        "text": " ".join(repr(measured.given).split()),
         "task": "regression" if is_regressor(model) else "classification",
         "given_fitted": measured.given_fitted,
         "performance": _describe_performance(measured),
@@ -223,7 +223,9 @@ def _describe_classes(measured):
     found, names = measured.performance, _names_of_classes(measured)
     right = found.y == found.predicted
     return {
-        names.get(_plain_label(value), str(value)): float(right[found.y == value].mean())
+        names.get(_plain_label(value), str(value)): float(
+            right[found.y == value].mean()
+        )
         for value in np.unique(found.y)
     }
 
@@ -250,6 +252,8 @@ def _describe_risk(measured):
     by_measured = success_by_group(risk, measured.measured, correction="none")
     last = {key: by_measured[key][-1] for key in ("attack_success", "low", "high")}
     description["mean"] = _estimate(last.values())
+    limit = detection_limit(risk, fdr=measured.settings.fdr)
+    description["detection_limit"] = _plain(limit)
     known = np.flatnonzero(measured.measured)
     highest = known[np.lexsort((-risk.interval_[known, 0], -risk.scores_[known]))[0]]
     description["highest"] = {

@@ -90,7 +90,7 @@ class OutputFiles:
     This is a context manager. On entering, an empty temporary file is made beside each
     file, so that a folder that cannot be written to is noticed before the work is done.
     On leaving, the temporary files replace the files. After an exception they are
-    removed, and older files stay as they were.
+    removed, and older files stay as they were. Only its owner can read a new file.
 
     If standard output or standard error goes to a path (such as /dev/stdout), the text
     is written there after what has been printed.
@@ -140,7 +140,7 @@ class OutputFiles:
             raise OutputError(f"{path}: cannot be written: it is read-only")
         if not target.parent.is_dir():
             raise OutputError(f"{path}: there is no folder {str(path.parent)!r}")
-        self._outputs[path] = PendingFile(target)
+        self._outputs[path] = PendingFile(target, private=True)
 
     def write(self, path, text):
         """Write the text of one of the files.
