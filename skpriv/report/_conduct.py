@@ -134,9 +134,10 @@ def conduct(model, subject, settings):
             at_risk = nothing.copy()
             at_risk[records_at_risk(risk, fdr=settings.fdr).records] = True
             at_risk &= measured
-            order = rank(risk, measured, settings.rank_by)
+            order = rank(risk, measured, at_risk, settings.rank_by)
             performance = _measure_performance(fitted, subject, settings)
         reasons = _find_reasons(fitted, subject, settings, risk, order)
+        reasons = _without_judgement_of_the_only_ones(reasons, measured)
     return Measured(
         subject=subject,
         settings=settings,
@@ -220,14 +221,15 @@ def _can_be_measured(model, y):
     return numbers[codes] > 1
 
 
-def rank(risk, measured, by="risk"):
+def rank(risk, measured, at_risk, by="risk"):
     """Put records in order, most exposed first.
 
     Parameters
     ----------
     risk : RiskEstimator
-    measured : ndarray of shape (n_records,), dtype bool
-        Records whose risk cannot be measured come first.
+    measured, at_risk : ndarray of shape (n_records,), dtype bool
+        Records whose risk cannot be measured come first and, if they are ranked by
+        risk, then those at risk: a high estimate with a wide interval may be chance.
     by : str, default="risk"
         "risk", or one of the scores that it was estimated from. Those that are equal
         are ranked by the lower end of the interval of the risk.
@@ -241,17 +243,17 @@ def rank(risk, measured, by="risk"):
     ValueError
         If there is no such score.
     """
-    scores = risk.scores_
-    if by != "risk":
-        known = risk.covariates_
-        if by not in known:
-            raise ValueError(
-                f"rank_by must be 'risk' or one of {', '.join(map(repr, known))}; got "
-                f"{by!r}."
-            )
-        scores = np.asarray(known[by])
-        scores = np.where(np.isnan(scores), -np.inf, scores)
-    return np.lexsort((-risk.interval_[:, 0], -scores, measured))
+    low = risk.interval_[:, 0]
+    if by == "risk":
+        return np.lexsort((-low, -risk.scores_, ~at_risk, measured))
+    known = risk.covariates_
+    if by not in known:
+        raise ValueError(
+            f"rank_by must be 'risk' or one of {', '.join(map(repr, known))}; got "
+            f"{by!r}."
+        )
+    scores = np.asarray(known[by])
+    return np.lexsort((-low, np.where(np.isnan(scores), np.inf, -scores), measured))
 
 
 def _measure_performance(fitted, subject, settings):
@@ -303,6 +305,17 @@ def _find_reasons(fitted, subject, settings, risk, order):
             findings += _reasons_of_models(risk, classes)
             findings += _reasons_of_neighbors(fitted, subject, settings, order)
     return _reasons.gather(findings, len(subject))
+
+
+def _without_judgement_of_the_only_ones(reasons, measured):
+    """Leave out what others say about a label that no other record has."""
+    judgements = ("wrong_label", "contradicted")
+    return [
+        found
+        if known
+        else [reason for reason in found if reason["kind"] not in judgements]
+        for found, known in zip(reasons, measured, strict=True)
+    ]
 
 
 def _reasons_of_models(risk, classes):

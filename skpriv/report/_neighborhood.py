@@ -12,7 +12,7 @@ from skpriv.report._subject import usable
 from skpriv.utils._pipelines import parts_of
 
 # A search costs queries times records times features. More takes seconds.
-_MOST_OPERATIONS = 2e10
+_MOST_OPERATIONS = 1e10
 _FEWEST_QUERIES = 200
 
 

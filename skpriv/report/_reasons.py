@@ -17,7 +17,7 @@ _FEW, _FEW_SHARE = 5, 0.001
 # A quantity is far from the others from so many robust standard deviations on.
 _FAR = 5.0
 _SD_OF_MAD = 1.4826  # of a normal distribution
-_REMOTE = 0.99
+_REMOTE, _MOST_BUT_ALL = 0.99, 0.999
 _FEW_ALIKE = 0.2
 _IMPROBABLE = 0.05
 _MOST_REASONS_OF_A_KIND = 3
@@ -89,6 +89,8 @@ def gather(findings, n_records):
 
 
 def _strongest(reasons):
+    if len(reasons) < 2:
+        return reasons
     chosen = []
     for kind in KINDS:
         own = [reason for reason in reasons if reason["kind"] == kind]
@@ -353,16 +355,14 @@ def unlike_all(neighborhood):
     """
     usual, distance = neighborhood.usual_distances, neighborhood.distance
     nearer = np.searchsorted(usual, np.nan_to_num(distance), "left") / usual.size
-    # Rounded down, so that nothing is further away than "100 %".
-    nearer = np.floor(1000 * nearer) / 1000
     with np.errstate(invalid="ignore"):
         remote = (nearer >= _REMOTE - 1 / usual.size) & (
             distance > 1.5 * np.median(usual)
         )
     records = np.flatnonzero(remote)
     told = [
-        f"its nearest neighbours are further away than those of {share:.1%} of the "
-        "records"
+        "its nearest neighbours are further away than those of "
+        f"{min(share, _MOST_BUT_ALL):.1%} of the records"
         for share in nearer[records]
     ]
     return [Finding("unlike_all", records, told, 1 - nearer[records])]

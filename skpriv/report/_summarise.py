@@ -14,7 +14,7 @@ import skpriv
 from skpriv.evaluation import detection_limit, success_by_group
 from skpriv.report import _words
 from skpriv.report._attack import describe_attack
-from skpriv.report._conduct import measure_of
+from skpriv.report._conduct import measure_of, rank
 from skpriv.report._groups import describe_groups
 from skpriv.report._scores import words_of
 from skpriv.utils._pipelines import parts_of
@@ -255,7 +255,8 @@ def _describe_risk(measured):
     limit = detection_limit(risk, fdr=measured.settings.fdr)
     description["detection_limit"] = _plain(limit)
     known = np.flatnonzero(measured.measured)
-    highest = known[np.lexsort((-risk.interval_[known, 0], -risk.scores_[known]))[0]]
+    first = rank(risk, measured.measured, measured.at_risk)
+    highest = first[-known.size]
     description["highest"] = {
         "record": _plain(measured.subject.index[highest]),
         "estimate": _estimate((risk.scores_[highest], *risk.interval_[highest])),
@@ -337,7 +338,9 @@ def _estimate(values):
 
 
 def _plain_column(values):
-    return [_plain(value) for value in values.tolist()]
+    # Infinite scores become the largest numbers.
+    finite = np.where(np.isnan(values), np.nan, np.nan_to_num(values))
+    return [None if value != value else value for value in finite.tolist()]
 
 
 def _plain_label(label):

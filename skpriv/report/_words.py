@@ -28,6 +28,7 @@ LIMITS = (
 _WIDEST_NAME = 24
 _MOST_NAMES = 5
 _MOST_CLASSES = 6
+_NEARLY_CERTAIN = 0.995
 _KINDS = {
     "number": ("number", "numbers"),
     "category": ("category", "categories"),
@@ -256,6 +257,11 @@ def limit_of_detection(risk):
     """Say the smallest risk that an audit could have told from guessing."""
     if risk["detection_limit"] is None:
         return "How small a risk this audit would have found is not known."
+    if risk["detection_limit"] >= _NEARLY_CERTAIN:
+        return (
+            "A record that its scores do not give away is hardly ever found by this "
+            "audit, whatever its risk; more shadow models find more."
+        )
     return (
         "A record that its scores do not give away has an even chance of being found "
         "if attacks on it are right in "
@@ -284,7 +290,7 @@ def _highest(summary):
 def title_of_most_exposed(summary):
     """Name the table of the most exposed records, and what they are ranked by."""
     by = summary["made"]["options"].get("rank_by", "risk")
-    by = "risk" if by == "risk" else summary["scores"][by]["title"]
+    by = "risk" if by not in summary["scores"] else summary["scores"][by]["title"]
     number = len(summary["most_exposed"])
     if number == 1:
         return f"The most exposed record, by {by}"
@@ -308,7 +314,8 @@ def explain_risk(summary):
     """Explain the columns of `risk_cells`."""
     text = (
         "risk: how often an attack is right about whether the record was in the "
-        "training data; 50% is guessing. at risk: clearly more than that."
+        "training data; 50% is guessing. at risk: clearly more than that; these come "
+        "first."
     )
     if any(record["id"] is None for record in summary["most_exposed"]):
         text = f"record: its name or position in the data. {text}"

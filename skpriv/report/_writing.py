@@ -68,9 +68,14 @@ def to_scores_csv(report):
     lines = []
     # The writer quotes a line end in a cell only if it ends lines itself.
     writer = csv.writer(_Lines(lines.append), lineterminator="\r\n")
-    writer.writerow(columns)
-    for row in zip(*columns.values(), strict=True):
-        writer.writerow([_without_formula(cell) for cell in row])
+    writer.writerow([_without_formula(name) for name in columns])
+    safe = [
+        [_without_formula(cell) for cell in column]
+        if any(isinstance(cell, str) for cell in column)
+        else column
+        for column in columns.values()
+    ]
+    writer.writerows(zip(*safe, strict=True))
     return "".join(line.removesuffix("\r\n") + "\n" for line in lines)
 
 
