@@ -16,7 +16,6 @@ import numpy as np
 from scipy.special import expit, softmax
 
 
-
 class Prior(NamedTuple):
     """What is known of the residuals before any shadow is seen.
 
@@ -301,7 +300,8 @@ def residual_scale(halves, shape, noise, prior=PRIOR):
     variance = max(variance, least, np.finfo(float).tiny)
     deviations = np.linspace(-_LARGEST_DEVIATION, _LARGEST_DEVIATION, 81)
     scales = guess * np.exp(deviations)
-    log_posterior = -(deviations**2) / 2 - (products.mean() - scales) ** 2 / 2 / variance
+    misfit = (products.mean() - scales) ** 2 / variance
+    log_posterior = -(deviations**2) / 2 - misfit / 2
     return float(softmax(log_posterior) @ scales)
 
 
