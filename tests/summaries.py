@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from skpriv.report._words import verdict
+
 REASONS = {
     "rare_value": "few records have this value of 'native-country' (1 of 48,842)",
     "unlike_all": "it is unlike all other records",
@@ -38,7 +40,7 @@ def make_summary(n_records=300, *, seed=0, ids=True):
     fpr = np.geomspace(1e-4, 1, 60)
     tpr = fpr**0.6
     grid = {"fpr": fpr, "tpr": tpr, "low": tpr * 0.8, "high": np.minimum(tpr * 1.2, 1)}
-    return {
+    summary = {
         "schema": 1,
         "made": {
             "skpriv": "0.1",
@@ -58,10 +60,9 @@ def make_summary(n_records=300, *, seed=0, ids=True):
             "classes": {"<=50K": n_records - 71, ">50K": 71},
             "quantity": None,
             "columns": [
-                {"name": "age", "kind": "number", "role": "feature"},
-                {"name": "native-country", "kind": "category", "role": "feature"},
-                {"name": "fnlwgt", "kind": "number", "role": "left out: identifier"},
-                {"name": "income", "kind": "category", "role": "label"},
+                make_column("age", "number", n_missing=4),
+                make_column("native-country", "category"),
+                make_column("fnlwgt", "number", left_out="an identifier"),
             ],
             "notes": [
                 {
@@ -90,6 +91,7 @@ def make_summary(n_records=300, *, seed=0, ids=True):
         "risk": {
             "n_shadows": 16,
             "confidence_level": 0.95,
+            "not_measured": 0,
             "mean": estimate(risk.mean(), 0.0112),
             "at_risk": {
                 "false_discovery_rate": 0.05,
@@ -178,13 +180,15 @@ def make_summary(n_records=300, *, seed=0, ids=True):
             }
             for k in order[:10]
         ],
-        "verdict": [
-            "In 100 guesses about a record, an attack is right in 55 on average.",
-            f"{at_risk.sum()} of {n_records} records are at risk.",
-            "The most exposed record is recognised in most guesses.",
-        ],
+        "unmeasurable": None,
         "records": records,
     }
+    return {**summary, "verdict": verdict(summary)}
+
+
+def make_column(name, kind, *, n_missing=0, left_out=None):
+    column = {"name": name, "kind": kind, "n_missing": n_missing, "n_distinct": 41}
+    return {**column, "left_out": left_out}
 
 
 def make_group(name, n_records, value, n_at_risk):
@@ -211,12 +215,12 @@ def make_measured(performance, mean_risk, at_risk, highest, n_records):
 def make_bare_summary():
     """Return a summary of three records of which nothing can be said."""
     summary = make_summary(3, ids=False)
-    nothing = {"value": None, "low": None, "high": None}
     summary["made"] |= {"command": None, "data_hash": None, "options": {}}
     summary["data"] |= {"classes": None, "label": None, "columns": [], "notes": []}
     summary["model"]["performance"] = None
     summary["risk"] |= {
-        "mean": nothing,
+        "mean": None,
+        "not_measured": 3,
         "at_risk": {"false_discovery_rate": 0.05, "records": 0, "part": 0.0},
         "highest": None,
         "detection_limit": None,
@@ -227,7 +231,8 @@ def make_bare_summary():
     }
     summary["records"] |= {"at_risk": [False] * 3, "reasons": [""] * 3}
     summary |= {"attack": None, "measures": None, "groups": [], "scores": {}}
-    summary |= {"most_exposed": [], "verdict": ["Nothing can be said of 3 records."]}
+    summary |= {"most_exposed": [], "unmeasurable": "3 records are too few"}
+    summary["verdict"] = verdict(summary)
     return summary
 
 

@@ -102,9 +102,9 @@ LIMITS = (
         Strong("It is not legal advice. "),
         "Figures such as these serve a data-protection impact assessment (Article "
         "35(7) of the General Data Protection Regulation). Whether a model is "
-        "anonymous, or a risk acceptable, is a legal judgement, for which the chance "
-        "of every person in the training data counts, and not the mean (Opinion 28/2024 of "
-        "the European Data Protection Board).",
+        "anonymous, or a risk acceptable, is a legal judgement. For it the chance of "
+        "every person in the training data counts, and not the mean (Opinion 28/2024 "
+        "of the European Data Protection Board).",
     ),
 )
 

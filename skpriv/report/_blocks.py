@@ -16,6 +16,12 @@ class Name(str):
     __slots__ = ()
 
 
+class Told(str):
+    """A sentence that holds text from the data, and is shown in full."""
+
+    __slots__ = ()
+
+
 class Code(str):
     """A command or expression, in full."""
 

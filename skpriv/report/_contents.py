@@ -21,7 +21,9 @@ from skpriv.report._blocks import (
     Section,
     Strong,
     Table,
+    Told,
 )
+from skpriv.report._words import describe_reason, limit_of_detection
 from skpriv.utils._text import count
 
 MOST_RECORDS = 2000
@@ -96,7 +98,7 @@ def _what_was_audited(summary, show_values):
         facts.append(("Options", Code(options)))
     facts.append(("Random seed", f"{made['random_state']}"))
     versions = ", ".join(f"{n} {v}" for n, v in made["versions"].items())
-    facts.append(("Software", Name(f"skpriv {made['skpriv']}, {versions}")))
+    facts.append(("Software", Told(f"skpriv {made['skpriv']}, {versions}")))
     return Section(
         "audited",
         "What was audited",
@@ -134,7 +136,7 @@ def _target(data, show_values):
 
 
 def _answer(summary):
-    verdict = Points([Name(sentence) for sentence in summary["verdict"]], "verdict")
+    verdict = Points([Told(sentence) for sentence in summary["verdict"]], "verdict")
     cards = [*_cards(summary)]
     blocks = [verdict]
     if cards:
@@ -199,17 +201,11 @@ def _explain_list(listed):
 
 def _limit_of_detection(risk):
     limit = risk["detection_limit"]
-    if limit is None:
-        return (
-            Strong("Limit of detection: not known. "),
-            "This audit cannot say how small a risk it would have noticed, so a record "
-            "that is not listed is not thereby protected.",
-        )
+    told = words.UNKNOWN if limit is None else words.percent(limit)
     return (
-        Strong(f"Limit of detection: {words.percent(limit)}. "),
-        "This is the smallest risk that this audit could have told from guessing. A "
-        f"record on which an attacker is right in fewer than {words.of_100(limit)} "
-        "guesses can be exposed without being found here.",
+        Strong(f"Limit of detection: {told}. "),
+        Told(limit_of_detection(risk)),
+        " A record that is not found is not thereby protected.",
     )
 
 
@@ -287,7 +283,7 @@ def _attack(summary):
             (
                 "AUC",
                 _percentage(attack["auc"]["value"]),
-                words.limits(attack["auc"]),
+                _limits_of(attack["auc"]),
                 "Given one record that was in the training data and one that was not, "
                 "the attacker says which is which, and is right this often. Guessing: "
                 "50%.",
@@ -297,9 +293,9 @@ def _attack(summary):
         rate = words.one_in(point["fpr"])
         rows.append(
             (
-                f"TPR at {words.percent(point['fpr'])} FPR",
-                _percentage(point["estimate"]["value"]),
-                words.limits(point["estimate"]),
+                f"TPR at {words.round_percent(point['fpr'])} FPR",
+                _percentage(point["estimate"]["value"], "too few records"),
+                _limits_of(point["estimate"]),
                 "The part of the training records that the attacker recognises while "
                 f"mistaking {rate} of the other records for training records. "
                 f"Guessing: {rate}.",
@@ -356,21 +352,21 @@ def _table_of_top(summary, show_values):
     with_label = show_values and any(r["label"] is not None for r in top)
     rows = []
     for record in top:
-        risk = record["risk"]
+        risk = record["risk"] or dict.fromkeys(("value", "low", "high"))
         rows.append(
             (
                 _name(record),
                 *([_value(record["label"])] * with_label),
                 _percentage(risk["value"]),
-                words.limits(risk),
+                _limits_of(risk),
                 _interval(risk, record["at_risk"]),
                 AT_RISK if record["at_risk"] else NOT_LISTED,
-                _reasons([reason["text"] for reason in record["reasons"]]),
+                _reasons([describe_reason(reason) for reason in record["reasons"]]),
             )
         )
     headings = ["Record", *(["Label"] * with_label), "Risk", f"{level:.0%} interval"]
     headings += ["50% to 100%", "Listed as", "Why it is exposed"]
-    caption = f"The {count(len(top), 'most exposed record')}, most exposed first"
+    caption = f"The {count(len(top), 'most exposed record')}, those at risk first"
     if len(top) == 1:
         caption = "The most exposed record"
     return Table(caption, headings, rows)
@@ -381,7 +377,7 @@ def _reasons(texts):
         return "no single reason stands out"
     parts = []
     for text in texts:
-        parts += ["; ", Name(text)]
+        parts += ["; ", Told(text)]
     return tuple(parts[1:])
 
 
@@ -408,7 +404,11 @@ def _table_of_all(summary, show_values):
     records, level = summary["records"], summary["risk"]["confidence_level"]
     order = sorted(
         range(len(records["risk"])),
-        key=lambda k: (records["risk"][k] is None, -(records["risk"][k] or 0), k),
+        key=lambda k: (
+            records["risk"][k] is not None,
+            not records["at_risk"][k],
+            -(records["risk"][k] or 0),
+        ),
     )
     names = records.get("id") or records["record"]
     extra = _columns_of_values(summary) if show_values else []
@@ -423,12 +423,12 @@ def _table_of_all(summary, show_values):
                 _value(names[k]),
                 *(_value(records[name][k]) for name in extra),
                 _percentage(records["risk"][k]),
-                words.limits(ends),
+                _limits_of(ends),
                 AT_RISK if records["at_risk"][k] else NOT_LISTED,
-                Name(records["reasons"][k] or ""),
+                Told(records["reasons"][k] or ""),
             )
         )
-    caption = f"All {count(len(order), 'record')}, most exposed first"
+    caption = f"All {count(len(order), 'record')}, those at risk first"
     if len(order) > MOST_RECORDS:
         caption = (
             f"The {MOST_RECORDS:,} most exposed of {count(len(order), 'record')}; the "
@@ -486,7 +486,7 @@ def _row_of_group(group):
         Name(group["name"]),
         Figure(f"{group['records']:,}", group["records"]),
         _percentage(risk["value"]) if known else "too few records",
-        words.limits(risk) if known else "",
+        _limits_of(risk) if known else "",
         _interval(risk) if known else "",
         words.share(group["at_risk"], group["records"]),
     )
@@ -514,7 +514,8 @@ def _measures(summary):
 def _table_of_measures(summary):
     measures, model = summary["measures"], summary["model"]["performance"]
     before = measures["before"]
-    scale = (0, max(before["at_risk"], *(t["after"]["at_risk"] for t in measures["tried"])))  # fmt: skip
+    numbers = [tried["after"]["at_risk"] for tried in measures["tried"]]
+    scale = (0, max(before["at_risk"], *numbers))
     rows = [_row_of_measure("as audited", None, before, None, before, scale)]
     rows += [
         _row_of_measure(t["name"], t["change"], t["after"], t["note"], before, scale)
@@ -526,9 +527,9 @@ def _table_of_measures(summary):
 
 
 def _row_of_measure(name, change, measured, note, before, scale):
-    title = [Strong(Name(name))]
-    title += [": ", Name(change)] if change else []
-    title += [". ", Name(note)] if note else []
+    title = [Strong(name)]
+    title += [": ", Told(change)] if change else []
+    title += ["; ", Told(note)] if note else []
     performance = measured["performance"]
     return (
         tuple(title),
@@ -557,7 +558,8 @@ def _measure_of(performance):
 
 
 def _performance(summary):
-    performance, level = summary["model"]["performance"], summary["risk"]["confidence_level"]  # fmt: skip
+    performance = summary["model"]["performance"]
+    level = summary["risk"]["confidence_level"]
     title = "How good the model is"
     if performance is None or not _known(performance["estimate"]):
         text = "How well the model predicts was not measured."
@@ -610,19 +612,27 @@ def _please_check(summary):
         blocks.append("Nothing about the columns needs a decision.")
     if data["columns"]:
         rows = [
-            tuple(Name(c.get(key) or "") for key in ("name", "kind", "role"))
-            for c in data["columns"]
+            (Name(column["name"]), Name(column["kind"]), _use_of(column))
+            for column in data["columns"]
         ]
         headings = ["Column", "Read as", "Used as"]
         blocks.append(Table("The columns, and how they were used", headings, rows))
     return Section("check", "Please check", blocks)
 
 
+def _use_of(column):
+    if column["left_out"] is not None:
+        return ("left out: ", Name(column["left_out"]))
+    if column["n_missing"]:
+        return f"feature; missing in {count(column['n_missing'], 'record')}"
+    return "feature"
+
+
 def _note(note):
     parts = []
     if note["columns"]:
         parts += [*_listed(note["columns"]), ": "]
-    parts.append(Name(note["reason"]))
+    parts.append(Told(note["reason"]))
     if note["option"]:
         parts += [". To decide otherwise: ", Code(note["option"])]
     return tuple(parts)
@@ -639,16 +649,17 @@ def _method(summary):
         rows = [
             (
                 Name(score["title"]),
-                Name(score["meaning"]),
-                Name(score["direction"]),
+                Told(score["meaning"]),
+                Told(score["direction"]),
                 _decimal(score.get("weight")),
                 Figure(f"{score['missing']:,}", score["missing"]),
             )
             for score in scores.values()
         ]
         headings = ["Score", "Meaning", "Scale and direction", "Weight", "Missing"]
-        blocks.append(Part("The scores behind the risk", [_about.SCORES, Table(
-            "Scores that cost little and predict the risk", headings, rows)]))  # fmt: skip
+        caption = "Scores that cost little and predict the risk"
+        table = Table(caption, headings, rows)
+        blocks.append(Part("The scores behind the risk", [_about.SCORES, table]))
     blocks += [
         Part("How to run it again", _run_again(summary["made"])),
         Part("Glossary", [Facts(_about.GLOSSARY)]),
@@ -666,8 +677,12 @@ def _run_again(made):
     return [(*how, same, "of section 1. The figures are then the same.")]
 
 
-def _percentage(value):
-    return Figure(words.percent(value), value)
+def _percentage(value, unknown=words.UNKNOWN):
+    return Figure(unknown if value is None else words.percent(value), value)
+
+
+def _limits_of(estimate):
+    return Figure(words.limits(estimate), estimate["low"])
 
 
 def _decimal(value):

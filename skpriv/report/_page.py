@@ -10,7 +10,8 @@ from skpriv.utils._optional import import_optional
 from skpriv.utils._text import printable
 
 _LONGEST_NAME = 120
-_LONGEST_TITLE = 1000
+# Of a sentence, and of the text that appears when the mouse rests on a name.
+_LONGEST_TEXT = 1000
 
 
 def render_page(summary, *, show_values=False):
@@ -146,17 +147,21 @@ def _inline(text):
     if isinstance(text, tuple):
         return markup().join(map(_inline, text))
     if isinstance(text, _blocks.Name):
-        return _set_apart(printable(text), markup)
+        return _set_apart(printable(text), _LONGEST_NAME, markup)
+    if isinstance(text, _blocks.Told):
+        return _set_apart(printable(text), _LONGEST_TEXT, markup)
     if isinstance(text, _blocks.Code):
-        return markup("<code>{}</code>").format(printable(text))
+        return markup('<code dir="auto">{}</code>').format(printable(text))
     if isinstance(text, _blocks.Strong):
-        return markup("<strong>{}</strong>").format(printable(text))
+        return markup("<strong>{}</strong>").format(
+            _set_apart(printable(text), _LONGEST_NAME, markup)
+        )
     return markup.escape(text)
 
 
-def _set_apart(name, markup):
-    if len(name) <= _LONGEST_NAME:
-        return markup("<bdi>{}</bdi>").format(name)
+def _set_apart(text, longest, markup):
+    if len(text) <= longest:
+        return markup("<bdi>{}</bdi>").format(text)
     return markup('<bdi title="{}">{}…</bdi>').format(
-        name[:_LONGEST_TITLE], name[: _LONGEST_NAME - 1]
+        text[:_LONGEST_TEXT], text[: longest - 1]
     )

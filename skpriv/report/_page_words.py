@@ -13,9 +13,7 @@ def percent(part):
     """Tell a proportion as a percentage."""
     if part is None:
         return UNKNOWN
-    # A small proportion keeps two digits.
-    digits = 2 if 0 < part < 0.0095 else 1
-    return f"{part:.{digits}%}"
+    return f"{100 * part:.1g}%" if 0 < part < 0.001 else f"{part:.1%}"
 
 
 def limits(estimate, tell=percent):
@@ -45,7 +43,8 @@ def of_100(part):
 
 def range_of_100(estimate):
     """Tell an interval as numbers of guesses, of 100."""
-    return f"{round(100 * estimate['low'])} to {round(100 * estimate['high'])}"
+    low, high = round(100 * estimate["low"]), round(100 * estimate["high"])
+    return "more than 99" if low == high == 100 else f"{low} to {high}"
 
 
 def share(number, total):
@@ -58,13 +57,14 @@ def share(number, total):
 def frequency(part):
     """Tell a small proportion as so many of 100, of 1,000, and so on."""
     base = 100
-    while 0 < part * base < 1 and base < 1_000_000:
+    while 0 < part * base < 2.5 and base < 1_000_000:
         base *= 10
-    if base > 100 and round(part * base) < 10:
-        number = f"{part * base:.1f}".removesuffix(".0")
-    else:
-        number = f"{part * base:.0f}"
-    return f"{number} in {base:,}"
+    return f"{part * base:.0f} in {base:,}"
+
+
+def round_percent(part):
+    """Tell a proportion that someone chose, such as 0.1%."""
+    return f"{100 * part:.6g}%"
 
 
 def one_in(part):

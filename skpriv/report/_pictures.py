@@ -12,7 +12,8 @@ from markupsafe import Markup
 
 _MOST_POINTS = 400
 _MOST_IN_FULL = 100
-_HEIGHT, _TOP, _BOTTOM = 300, 22, 268
+_HEIGHT, _TOP, _BOTTOM = 312, 22, 268
+_MOST_LARGE_DIAMONDS = 60
 
 
 def draw(name, summary, title):
@@ -90,6 +91,8 @@ def _draw_records(summary, title):
         key=lambda k: (records["risk"][k], k),
     )
     lines, dots, diamonds = [], [], []
+    n_at_risk = sum(map(bool, records["at_risk"]))
+    diamond = "diamond" if n_at_risk <= _MOST_LARGE_DIAMONDS else "small-diamond"
     for place in _thin_out(order, records["at_risk"]):
         k = order[place]
         x = _percent((place + 0.5) / len(order))
@@ -101,7 +104,8 @@ def _draw_records(summary, title):
             )
         y = _height(records["risk"][k])
         if records["at_risk"][k]:
-            diamonds.append(Markup('<use href="#diamond" x="{}" y="{}"/>').format(x, y))
+            mark = Markup('<use href="#{}" x="{}" y="{}"/>').format(diamond, x, y)
+            diamonds.append(mark)
         else:
             dots.append(Markup('<circle cx="{}" cy="{}" r="1.8"/>').format(x, y))
     everything = [
@@ -187,10 +191,10 @@ def _draw_roc(summary, title):
         Markup('<path class="curve" d="{}"/>').format(_path(curve, n_decades)),
         _text(_LEFT + 70, _LOW - 50, "start", "guessing"),
         _text(_LEFT + _SIDE / 2, _LOW + 36, "middle", "others accused (FPR)"),
-        _text(_LEFT - 44, 8, "start", "training records recognised (TPR)"),
+        _text(_LEFT - 44, -6, "start", "training records recognised (TPR)"),
     ]
     return Markup(
-        '<svg class="square" viewBox="0 -10 370 364" role="img" '
+        '<svg class="square" viewBox="0 -24 370 378" role="img" '
         'aria-labelledby="picture-roc"><title id="picture-roc">{}</title>{}</svg>'
     ).format(title, Markup().join(everything))
 

@@ -54,8 +54,6 @@ for (const details of document.querySelectorAll("details.long")) {
     button.addEventListener("click", () => sort(column));
     heading.append(button);
   });
-  const risk = headings.findIndex((heading) => heading.textContent === "Risk");
-  headings[risk].setAttribute("aria-sort", "descending");
   search.addEventListener("input", filter);
   onlyAtRisk.addEventListener("change", filter);
   controls.hidden = false;
