@@ -234,7 +234,7 @@ def _all_records(summary):
                 "The risk of every record, from lowest to highest",
                 "Each record is a dot, at the height of its risk: how often an "
                 "attacker's guess about it is right. The line behind the dot is its "
-                f"{risk['confidence_level']:.0%} interval. Larger diamonds are records "
+                f"{risk['confidence_level']:.0%} interval. Diamonds are records "
                 "at risk. A dot at 50% is a record about which an attacker can only "
                 "guess, as by tossing a coin; at 100% every guess is right.",
             )

@@ -9,6 +9,7 @@ from skpriv.report._contents import sections_of, subtitle_of, title_of
 from skpriv.utils._optional import import_optional
 from skpriv.utils._text import printable
 
+Markup = _pictures.Markup
 _LONGEST_NAME = 120
 # Of a sentence, and of the text that appears when the mouse rests on a name.
 _LONGEST_TEXT = 1000
@@ -111,8 +112,7 @@ def _source(name):
     """Return a style sheet or script as it stands between its tags."""
     environment = _environment()
     text, _, _ = environment.loader.get_source(environment, name)
-    markup = import_optional("markupsafe", extra="report").Markup
-    return markup(text.replace("\r\n", "\n"))
+    return Markup(text.replace("\r\n", "\n"))
 
 
 def _hash(text):
@@ -131,37 +131,37 @@ def plain(text):
         return "".join(map(plain, text))
     if isinstance(text, _blocks.Link):
         return text.text
-    return printable(str(text))
+    text = printable(str(text))
+    return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…"
 
 
 def _inline(text):
     """Return a piece of text as HTML, escaped."""
-    markup = import_optional("markupsafe", extra="report").Markup
     if isinstance(text, _blocks.Glyph):
         return _pictures.draw_glyph(text)
     if isinstance(text, _blocks.Figure):
-        return markup.escape(text.text)
+        return Markup.escape(text.text)
     if isinstance(text, _blocks.Link):
-        link = markup('<a href="{}" rel="noopener noreferrer">{}</a>')
+        link = Markup('<a href="{}" rel="noopener noreferrer">{}</a>')
         return link.format(text.address, text.text)
     if isinstance(text, tuple):
-        return markup().join(map(_inline, text))
+        return Markup().join(map(_inline, text))
     if isinstance(text, _blocks.Name):
-        return _set_apart(printable(text), _LONGEST_NAME, markup)
+        return _set_apart(printable(text), _LONGEST_NAME)
     if isinstance(text, _blocks.Told):
-        return _set_apart(printable(text), _LONGEST_TEXT, markup)
+        return _set_apart(printable(text), _LONGEST_TEXT)
     if isinstance(text, _blocks.Code):
-        return markup('<code dir="auto">{}</code>').format(printable(text))
+        return Markup('<code dir="auto">{}</code>').format(printable(text))
     if isinstance(text, _blocks.Strong):
-        return markup("<strong>{}</strong>").format(
-            _set_apart(printable(text), _LONGEST_NAME, markup)
+        return Markup("<strong>{}</strong>").format(
+            _set_apart(printable(text), _LONGEST_NAME)
         )
-    return markup.escape(text)
+    return Markup.escape(text)
 
 
-def _set_apart(text, longest, markup):
+def _set_apart(text, longest):
     if len(text) <= longest:
-        return markup("<bdi>{}</bdi>").format(text)
-    return markup('<bdi title="{}">{}…</bdi>').format(
+        return Markup("<bdi>{}</bdi>").format(text)
+    return Markup('<bdi title="{}">{}…</bdi>').format(
         text[:_LONGEST_TEXT], text[: longest - 1]
     )

@@ -8,7 +8,9 @@ width; colours come from the classes in the page's style sheet.
 
 import math
 
-from markupsafe import Markup
+from skpriv.utils._optional import import_optional
+
+Markup = import_optional("markupsafe", extra="report").Markup
 
 _MOST_POINTS = 400
 _MOST_IN_FULL = 100
