@@ -21,7 +21,7 @@ def make_summary(n_records=300, *, seed=0, ids=True):
     """Return a summary with everything in it, of a classifier."""
     rng = np.random.default_rng(seed)
     risk = 0.5 + 0.49 * rng.beta(1, 9, n_records)
-    at_risk = risk > min(0.72, np.sort(risk)[-2])
+    at_risk = risk > min(0.72, np.sort(risk)[-3])
     order = np.argsort(-risk)
     reasons = [list(REASONS.values())[k % 4] for k in range(n_records)]
     records = {
@@ -57,7 +57,7 @@ def make_summary(n_records=300, *, seed=0, ids=True):
             "records": n_records,
             "features": 108,
             "label": "income",
-            "classes": {"<=50K": n_records - 71, ">50K": 71},
+            "classes": {"<=50K": n_records - n_records // 4, ">50K": n_records // 4},
             "quantity": None,
             "columns": [
                 make_column("age", "number", n_missing=4),
@@ -127,8 +127,8 @@ def make_summary(n_records=300, *, seed=0, ids=True):
             {
                 "column": "class",
                 "groups": [
-                    make_group("<=50K", n_records - 71, 0.5312, 2),
-                    make_group(">50K", 71, 0.6143, 5),
+                    make_group("<=50K", n_records - n_records // 4, 0.5312, 2),
+                    make_group(">50K", n_records // 4, 0.6143, 5),
                 ],
             },
             {
@@ -236,9 +236,9 @@ def make_bare_summary():
     return summary
 
 
-def make_regression_summary():
+def make_regression_summary(n_records=300):
     """Return a summary of a regressor."""
-    summary = make_summary()
+    summary = make_summary(n_records)
     summary["model"] |= {"name": "Ridge", "text": "Ridge()", "task": "regression"}
     summary["model"]["performance"] |= {
         "measure": "r2",

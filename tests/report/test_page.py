@@ -6,6 +6,7 @@ import hashlib
 import re
 import sys
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import pytest
 from summaries import make_bare_summary, make_regression_summary, make_summary
@@ -177,7 +178,7 @@ def test_sections_are_in_order_and_headings_nest(page):
     levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)]
     assert levels[0] == 1
     assert levels.count(1) == 1
-    for above, below in zip(levels, levels[1:], strict=False):
+    for above, below in pairwise(levels):
         assert below <= above + 1
     links = [a["href"] for a in page.find("a") if a["href"].startswith("#")]
     names = {attrs["id"] for _, attrs in page.elements if "id" in attrs}
@@ -297,7 +298,9 @@ def test_values_of_records_are_shown_on_demand_only():
         assert secret in shown
     quantity = make_regression_summary()
     assert "1122" not in render_page(quantity)
-    assert "from 1122 to 6.377e+04" in Page(render_page(quantity, show_values=True)).text
+    assert (
+        "from 1122 to 6.377e+04" in Page(render_page(quantity, show_values=True)).text
+    )
     assert "person-0007" in hidden
 
 
