@@ -173,8 +173,9 @@ def moments(signals, membership, y):
 def measure(risk, truth, n_top):
     """Compare estimates with the truth."""
     estimated, success = risk.scores_, truth.success
-    reach = 1.96 * np.sqrt(risk._variance + truth.noise)
-    low, high = (ndtr((risk._separation + sign * reach) / 2) for sign in (-1, 1))
+    separation = risk._separation
+    reach = 1.96 * np.sqrt(separation.variance + truth.noise)
+    low, high = (ndtr((separation.mean + sign * reach) / 2) for sign in (-1, 1))
     covered = (success > low - ROUNDING) & (success < high + ROUNDING)
     order = np.argsort(-estimated, kind="stable")
     return [

@@ -292,7 +292,7 @@ class RiskEstimator(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
 
     def _set_estimate(self, estimate, weights):
         self._success = estimate.success
-        self._separation, self._variance = estimate.separation, estimate.variance
+        self._separation = estimate.separation
         self._shrinkage = estimate.shrinkage
         self.interval_ = estimate.interval
         self.weights_ = weights
@@ -387,7 +387,7 @@ class RiskEstimator(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         interval : ndarray of shape (n_samples, 2)
         """
         check_is_fitted(self, "interval_")
-        return to_success(self._separation, self._variance, confidence_level)[1]
+        return to_success(*self._separation[:2], confidence_level)[1]
 
     def probability_at_most(self, success):
         """Probability that each record's success is at most a given value.
@@ -405,10 +405,7 @@ class RiskEstimator(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         check_is_fitted(self, "interval_")
         if not 0.5 <= success <= 1:
             raise ValueError(f"success must be between 0.5 and 1; got {success!r}.")
-        distance = 2 * ndtri(success) - self._separation
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = distance / np.sqrt(self._variance)
-        return np.where(self._variance == 0, distance >= 0, ndtr(ratio))
+        return self._separation.probability_at_most(2 * ndtri(success))
 
     def detectable_success(self, probability, *, success=0.55):
         """Success of an attack on each record that would not have gone unnoticed.

@@ -13,7 +13,7 @@ posterior is a mixture of both cases.
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, softmax
+from scipy.special import expit, ndtr, softmax
 
 
 class Prior(NamedTuple):
@@ -83,16 +83,73 @@ class Half(NamedTuple):
     without: np.ndarray
 
 
+class Part(NamedTuple):
+    """One of the cases that the separation of a record is a mixture of.
+
+    Attributes
+    ----------
+    weight : ndarray of shape (n_records,)
+        Its probability.
+    mean : ndarray of shape (n_records,)
+    variance : ndarray of shape (n_records,)
+        But for what is due to the unknown unit of the separation.
+    unit_variance : ndarray of shape (n_records,)
+        Variance of that unit, which is a factor of the separation.
+    """
+
+    weight: np.ndarray
+    mean: np.ndarray
+    variance: np.ndarray
+    unit_variance: np.ndarray
+
+    def total_variance(self):
+        """Variance of the separation."""
+        return self.variance + self.mean**2 * self.unit_variance
+
+    def probability_at_most(self, limit):
+        """Probability that the separation is at most `limit`."""
+        # Whether it is more does not depend on the unit if the limit is 0.
+        variance = self.variance + limit**2 * self.unit_variance
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = (limit - self.mean) / np.sqrt(variance)
+        return np.where(variance == 0, limit >= self.mean, ndtr(ratio))
+
+    def of(self, records):
+        """Return the same for some of the records."""
+        return Part(*(column[records] for column in self))
+
+
 class Separation(NamedTuple):
     """Estimated separation of the signals with and without each record.
 
     Attributes
     ----------
     mean, variance : ndarray of shape (n_records,)
+    parts : list of Part
     """
 
     mean: np.ndarray
     variance: np.ndarray
+    parts: list
+
+    @classmethod
+    def mixture_of(cls, parts):
+        """Make it of its parts."""
+        mean = sum(part.weight * part.mean for part in parts)
+        variance = sum(
+            part.weight * (part.total_variance() + (part.mean - mean) ** 2)
+            for part in parts
+        )
+        return cls(mean, variance, parts)
+
+    def probability_at_most(self, limit):
+        """Probability that the separation of each record is at most `limit`."""
+        return sum(part.weight * part.probability_at_most(limit) for part in self.parts)
+
+    def of(self, records):
+        """Return the same for some of the records."""
+        parts = [part.of(records) for part in self.parts]
+        return Separation(self.mean[records], self.variance[records], parts)
 
 
 class Shrinkage(NamedTuple):
@@ -137,33 +194,23 @@ class Shrinkage(NamedTuple):
         """
         noise, residual = self.noise, self.residual
         surprise = np.where(np.isfinite(noise), measured - self.predicted, np.nan)
-        usual, usual_variance = self._weigh(surprise, residual, noise)
+        usual = self._weigh(surprise, residual, noise)
         # A record that is noisier than others like it is no outlier for that.
         noise = np.fmax(noise, self.own_noise)
-        outlier, outlier_variance = self._weigh(
-            surprise, residual + _OUTLIER_VARIANCE, noise
-        )
+        outlier = self._weigh(surprise, residual + _OUTLIER_VARIANCE, noise)
         p = _probability_of_outlier(
             surprise, residual + self.prediction_error + noise, self.n_records
         )
-        variance = (
-            (1 - p) * usual_variance
-            + p * outlier_variance
-            + p * (1 - p) * (usual - outlier) ** 2
-        )
-        return Separation((1 - p) * usual + p * outlier, self.inflation * variance)
+        return Separation.mixture_of([Part(1 - p, *usual), Part(p, *outlier)])
 
     def _weigh(self, surprise, residual, noise):
         with np.errstate(invalid="ignore", divide="ignore"):
             share = np.where(np.isfinite(surprise), residual / (residual + noise), 0.0)
         share = np.nan_to_num(share)
         mean = self.predicted + share * np.nan_to_num(surprise)
-        variance = (
-            (1 - share) * residual
-            + (1 - share) ** 2 * self.prediction_error
-            + share * mean**2 * self.unknown_scale / 4
-        )
-        return mean, variance
+        variance = (1 - share) * residual + (1 - share) ** 2 * self.prediction_error
+        unit_variance = share * self.unknown_scale / 4
+        return mean, self.inflation * variance, self.inflation * unit_variance
 
     def of(self, records):
         """Return the same for some of the records."""

@@ -14,6 +14,8 @@ from scipy.special import ndtr, ndtri
 from skpriv.risk._moments import moments
 from skpriv.risk._posterior import (
     Half,
+    Part,
+    Separation,
     Shrinkage,
     combine,
     prior_of,
@@ -44,9 +46,9 @@ class RiskEstimate(NamedTuple):
     ----------
     success : ndarray of shape (n_records,)
     interval : ndarray of shape (n_records, 2)
-    separation, variance : ndarray of shape (n_records,)
+    separation : Separation
         Distance of the means of the signals with and without the record, in standard
-        deviations of the signals, and its variance.
+        deviations of the signals.
     weights : ndarray of shape (n_covariates + 2,)
         How much of the variation of the prediction comes from each covariate; from
         the exposure at the shadows; and from the boosting on all covariates. They add
@@ -59,8 +61,7 @@ class RiskEstimate(NamedTuple):
 
     success: np.ndarray
     interval: np.ndarray
-    separation: np.ndarray
-    variance: np.ndarray
+    separation: Separation
     weights: np.ndarray
     exposure: np.ndarray
     shrinkage: Shrinkage | None = None
@@ -114,14 +115,13 @@ def estimate_risk(
     )
     weight_of_theory = np.mean(weights, axis=0)[-1] if successes else 0.0
     prior = prior_of(weight_of_theory)
-    (mean, variance), shrinkage = combine(halves, of_all, prior)
-    success, interval = to_success(mean, variance, confidence_level)
+    separation, shrinkage = combine(halves, of_all, prior)
+    success, interval = to_success(*separation[:2], confidence_level)
     back = np.argsort(order, kind="stable")
     return RiskEstimate(
         success[back],
         interval[back],
-        mean[back],
-        variance[back],
+        separation.of(back),
         _shares(
             np.mean(spreads, axis=0), kept, covariates.shape[2], successes, regressor
         ),
@@ -325,13 +325,12 @@ def detectable_separation(shrinkage, probability, success):
     separation : ndarray of shape (n_records,)
         NaN for records that are not measured.
     """
-    least, reach = 2 * ndtri(success), -ndtri(probability)
+    least = 2 * ndtri(success)
     low = np.zeros(len(shrinkage.predicted))
     high = np.full(len(low), _LARGEST_SEPARATION)
     for _ in range(_N_BISECTIONS):
         middle = (low + high) / 2
-        mean, variance = shrinkage.posterior(middle)
-        noticed = mean - reach * np.sqrt(variance) >= least
+        noticed = shrinkage.posterior(middle).probability_at_most(least) <= probability
         low, high = np.where(noticed, low, middle), np.where(noticed, middle, high)
     return np.where(np.isfinite(shrinkage.noise), high, np.nan)
 
@@ -358,4 +357,6 @@ def predicted_risk(success, confidence_level=0.95):
     scale = prior.median * prior.inflation
     variance[known] = scale * residual_shape(mean[known])
     estimated, interval = to_success(mean, variance, confidence_level)
-    return RiskEstimate(estimated, interval, mean, variance, np.ones(1), None)
+    nothing = np.zeros_like(mean)
+    separation = Separation.mixture_of([Part(nothing + 1, mean, variance, nothing)])
+    return RiskEstimate(estimated, interval, separation, np.ones(1), None)

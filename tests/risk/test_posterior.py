@@ -6,6 +6,8 @@ import pytest
 from skpriv.risk._posterior import (
     PRIOR,
     Half,
+    Part,
+    Separation,
     combine,
     prior_of,
     residual_scale,
@@ -101,3 +103,24 @@ def test_prior_depends_on_how_much_theory_there_is():
     assert prior_of(0.0) == PRIOR
     assert prior_of(0.5) < prior_of(0.1)
     assert prior_of(1.0) == prior_of(1.7)
+
+
+def test_probability_of_a_mixture_agrees_with_draws():
+    rng = np.random.default_rng(0)
+    one = np.ones(1)
+    parts = [
+        Part(0.7 * one, 1.0 * one, 0.2 * one, 0.3 * one),
+        Part(0.3 * one, 4.0 * one, 0.5 * one, 0.0 * one),
+    ]
+    separation = Separation.mixture_of(parts)
+    # The separation is what is drawn first, in an uncertain unit.
+    first = rng.normal(1, np.sqrt(0.2), 400_000)
+    limits = 0.25 * (1 + np.sqrt(0.3) * rng.normal(size=first.size))
+    second = rng.normal(4, np.sqrt(0.5), first.size)
+    expected = 0.7 * np.mean(first <= limits) + 0.3 * np.mean(second <= 0.25)
+    assert separation.probability_at_most(0.25)[0] == pytest.approx(expected, rel=0.05)
+    assert separation.mean[0] == pytest.approx(0.7 * 1 + 0.3 * 4)
+    # By the law of total variance.
+    within = 0.7 * (0.2 + 1.0**2 * 0.3) + 0.3 * 0.5
+    between = 0.7 * 0.3 * (4 - 1) ** 2
+    assert separation.variance[0] == pytest.approx(within + between)
