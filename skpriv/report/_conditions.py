@@ -107,8 +107,8 @@ def parse_condition(text):
         unit = "records"
     elif value > 1:
         raise ConditionError(
-            f"{text!r}: {name} is a proportion, and must be compared with a number from "
-            "0 to 1 or a percentage from 0% to 100%"
+            f"{text!r}: {name} is a proportion, and must be compared with a number "
+            "from 0 to 1 or a percentage from 0% to 100%"
         )
     return Condition(name, match["operator"], value, unit)
 
