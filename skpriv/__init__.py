@@ -12,6 +12,7 @@ __getattr__, __dir__, _names = _lazy.attach(
         "attacks": attacks.__all__,
         "leverage": ["GLSScorer"],
         "neighbors": neighbors.__all__,
+        "report": ["audit"],
         "risk": ["RiskEstimator"],
     },
 )

@@ -3,13 +3,15 @@
 import argparse
 import os
 import re
+import shlex
 import sys
 
 import skpriv
 from skpriv.report import KINDS, choose_kind
 from skpriv.utils._text import printable
 
-_N_SHADOWS = 64
+_N_SHADOWS = 16
+_FEWEST_SHADOWS = 8
 
 _FAULT = 2
 _INTERRUPTED = 130
@@ -26,18 +28,27 @@ _COLUMN_OPTIONS = {
     "number": "a column to take as numbers; other values become missing",
 }
 
+_OUTPUTS = {
+    "html": "the report as a page for a browser, which needs no other file",
+    "markdown": "the report as Markdown",
+    "json": "the report, and every record, as JSON",
+    "scores": "the risk, the reasons and the scores of every record, in the order of "
+    "the table, as CSV",
+}
+
 _AUDIT = """\
-Fit a model on a table, score how much the model exposes each record, and print the
-most exposed records. Higher is more exposed, in every score.
+Fit a model on a table, and estimate for each record how often an attack is right about
+whether it was in the training data. The report says how exposed the records are, which
+are most, and why.
 """
 
 _AUDIT_EXAMPLES = """\
 examples:
   skpriv audit
   skpriv audit people.csv --label income
-  skpriv audit people.csv --label income --model knn -k 10
-  skpriv audit people.csv --label income --attack --shadows 128
-  skpriv audit people.parquet --label income --id name --scores scores.csv
+  skpriv audit people.csv --label income --model forest --html report.html
+  skpriv audit people.csv --label income --group sex --group region --id person
+  skpriv audit people.parquet --label income --scores scores.csv --json report.json
   skpriv audit people.txt --label income --sep tab --decimal , --missing -9
   gunzip -c people.csv.gz | skpriv audit - --label income
 
@@ -75,6 +86,8 @@ def main(argv=None):
             raise _Fault(
                 f"{options.prog}: error: unrecognized arguments: {' '.join(unknown)}"
             )
+        arguments = sys.argv[1:] if argv is None else argv
+        options.command = shlex.join(["skpriv", *arguments])
         options.run(options)
     except _Fault as fault:
         print(printable(str(fault)), file=sys.stderr)
@@ -93,7 +106,7 @@ def _make_parser():
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     audit = commands.add_parser(
         "audit",
-        help="score how much a model exposes each record of a table",
+        help="find out how much a model exposes each record of a table",
         description=_AUDIT,
         epilog=_AUDIT_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -140,23 +153,23 @@ def _add_audit_options(audit):
         metavar="K",
         type=_whole_number,
         default=5,
-        help="the number of nearest neighbours, for a k-nearest-neighbour model and "
-        "for the scores that are about one (default: %(default)s)",
+        help="the number of nearest neighbours, of a k-nearest-neighbour model and of "
+        "those that a record is compared with (default: %(default)s)",
     )
     audit.add_argument(
-        "--attack",
-        action="store_true",
-        help="run the likelihood ratio attack (LiRA) on the model "
-        f"({' or '.join(_attackable_models('classification'))}): train shadow models "
-        "on halves of the records, and report how often the attack is right about "
-        "each record, and how well the scores predict that",
+        "--group",
+        metavar="COL",
+        action="append",
+        default=[],
+        help="a column whose groups are compared, besides the classes; can be given "
+        "several times",
     )
     audit.add_argument(
-        "--shadows",
-        metavar="N",
-        type=_number_of_shadows,
-        help="how many shadow models the attack trains; an even number, at least 6 "
-        f"(default: {_N_SHADOWS})",
+        "--rank-by",
+        metavar="SCORE",
+        default="risk",
+        help="what the records are ranked by: risk, or a score of the JSON report such "
+        "as leverage (default: %(default)s)",
     )
     audit.add_argument(
         "--top",
@@ -165,16 +178,57 @@ def _add_audit_options(audit):
         default=10,
         help="how many of the most exposed records to list (default: %(default)s)",
     )
-    audit.add_argument(
-        "--scores",
-        metavar="FILE",
-        help="write the scores of every record to this CSV file, in the order of the "
-        "table",
+    _add_output_options(audit)
+    _add_running_options(audit)
+
+
+def _add_output_options(audit):
+    outputs = audit.add_argument_group(
+        "what is written", "Only their owner can read the files."
     )
-    audit.add_argument(
-        "--json",
-        metavar="FILE",
-        help="write the report to this JSON file",
+    for name, what in _OUTPUTS.items():
+        outputs.add_argument(f"--{name}", metavar="FILE", help=f"write {what}")
+    outputs.add_argument(
+        "--show-values",
+        action="store_true",
+        help="show the values that make the listed records exposed, which are personal "
+        "data, in the report and the page",
+    )
+    outputs.add_argument(
+        "--quiet",
+        action="store_true",
+        help="print neither the report nor the progress",
+    )
+
+
+def _add_running_options(audit):
+    running = audit.add_argument_group("how the risk is estimated")
+    running.add_argument(
+        "--shadows",
+        metavar="N",
+        type=_number_of_shadows,
+        default=_N_SHADOWS,
+        help="how many models are trained on halves of the records, to be attacked; an "
+        f"even number, at least {_FEWEST_SHADOWS} (default: %(default)s)",
+    )
+    running.add_argument(
+        "--seed",
+        metavar="N",
+        type=_seed,
+        default=0,
+        help="the same number gives the same report again (default: %(default)s)",
+    )
+    running.add_argument(
+        "--jobs",
+        metavar="N",
+        type=_whole_number,
+        help="how many models to train at a time (default: 1)",
+    )
+    running.add_argument(
+        "--cache",
+        metavar="FOLDER",
+        help="keep the results of finished models here, so that the audit resumes if "
+        "it is interrupted",
     )
 
 
@@ -241,10 +295,6 @@ def _list_models(task):
     )
 
 
-def _attackable_models(task):
-    return [kind.name for kind in KINDS if kind.task == task and kind.attackable]
-
-
 def _whole_number(text):
     if not re.fullmatch("0*[1-9][0-9]{0,8}", text):
         raise argparse.ArgumentTypeError(
@@ -255,11 +305,15 @@ def _whole_number(text):
 
 def _number_of_shadows(text):
     number = _whole_number(text)
-    if number < 6 or number % 2:
+    if number < _FEWEST_SHADOWS or number % 2:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is not an even number of at least 6"
+            f"{text!r} is not an even number of at least {_FEWEST_SHADOWS}"
         )
     return number
+
+
+def _seed(text):
+    return 0 if re.fullmatch("0+", text) else _whole_number(text)
 
 
 def _audit(options):
@@ -281,25 +335,64 @@ def _audit_table(options):
     from skpriv import report
 
     inputs = [options.file] if options.file not in (None, "-") else []
-    if options.shadows is not None and not options.attack:
-        raise _Fault(f"{options.prog}: error: --shadows can only be used with --attack")
-    outputs = [path for path in (options.scores, options.json) if path is not None]
+    outputs = {name: getattr(options, name) for name in _OUTPUTS}
+    outputs = {name: path for name, path in outputs.items() if path is not None}
     if sys.stdout is None and not outputs:
         raise _Fault(f"{options.prog}: error: {_CLOSED}, and no file is to be written")
-    with report.OutputFiles(outputs, inputs) as files:
+    progress = report.Silent() if options.quiet else report.progress_on(sys.stderr)
+    try:
+        with report.OutputFiles(outputs.values(), inputs) as files:
+            result = _make_audit(options, progress)
+            with progress.step("writing the report"):
+                for name, path in outputs.items():
+                    files.write(path, _render(result, name, options.show_values))
+            progress.close()
+            if not options.quiet:
+                shown = result.with_values() if options.show_values else result.summary
+                _print(report.format_report(shown), options.prog)
+    finally:
+        progress.close()
+
+
+def _make_audit(options, progress):
+    from skpriv import report
+
+    with progress.step("reading the table"):
         table, source = _load(options)
-        audit = report.audit_table(
+    settings = report.Settings(
+        n_shadows=options.shadows,
+        cache_dir=options.cache,
+        n_jobs=options.jobs,
+        random_state=options.seed,
+        rank_by=options.rank_by,
+        n_neighbors=options.neighbors,
+        progress=progress,
+    )
+    try:
+        return report.audit_table(
             _choose_kind(options, table),
             table,
-            n_neighbors=options.neighbors,
-            n_shadows=(options.shadows or _N_SHADOWS) if options.attack else None,
+            settings,
+            groups=options.group,
+            source=source,
+            file=None if options.file in (None, "-") else options.file,
+            command=options.command,
+            n_top=options.top,
         )
-        summary = report.summarise(audit, table, source=source, n_top=options.top)
-        if options.scores is not None:
-            files.write(options.scores, report.to_scores_csv(summary))
-        if options.json is not None:
-            files.write(options.json, report.to_json(summary))
-        _print(report.format_report(summary), options.prog)
+    except ValueError as error:
+        raise _Fault(f"{options.prog}: error: {error}") from error
+
+
+def _render(result, name, show_values):
+    from skpriv import report
+
+    if name == "json":
+        return result.to_json()
+    if name == "scores":
+        return report.to_scores_csv(result.summary)
+    if name == "html":
+        return result.to_html(show_values=show_values)
+    return result.to_markdown(show_values=show_values)
 
 
 def _load(options):
@@ -347,18 +440,7 @@ def _choose_kind(options, table):
             f"{options.model} needs classes; use --model {' or '.join(fitting)}, or "
             f"{_CUT}"
         )
-    if not options.attack or kind.attackable:
-        return kind
-    attackable = _attackable_models(table.task)
-    if not attackable:
-        raise TableError(
-            f"the label column {table.label!r} is a quantity, and --attack needs "
-            f"classes; {_CUT}"
-        )
-    raise TableError(
-        f"--attack cannot be used with --model {kind.name}; use --model "
-        f"{' or '.join(attackable)}"
-    )
+    return kind
 
 
 def _print(text, prog):

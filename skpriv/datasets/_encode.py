@@ -1,6 +1,7 @@
 """Encode a table's columns as features for a model that measures distances."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from sklearn.compose import ColumnTransformer
@@ -42,6 +43,8 @@ class EncodedTable:
         What was decided about the columns, for a person to check.
     ids : list of str or None
         What identifies each record: the values of the first column of `ids`.
+    frame : DataFrame or None
+        The columns as they were before they were encoded.
     """
 
     X: np.ndarray
@@ -52,6 +55,7 @@ class EncodedTable:
     encoder: ColumnTransformer
     notes: list[Note] = field(default_factory=list)
     ids: list[str] | None = None
+    frame: Any = None
 
     @property
     def task(self):
@@ -111,7 +115,7 @@ def encode_table(table, label, drop=(), *, ids=(), keep=(), task=None):
     notes += notes_of_columns(features, columns, ids)
     notes += notes_of_label(table[label], classes) if task is None else []
     named = table[ids[0]].astype(object).map(str).tolist() if ids else None
-    return EncodedTable(X, y, classes, label, columns, encoder, notes, named)
+    return EncodedTable(X, y, classes, label, columns, encoder, notes, named, features)
 
 
 def table_encoder(columns):

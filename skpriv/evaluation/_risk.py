@@ -5,6 +5,7 @@ import warnings
 from numbers import Real
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 from scipy.stats import binomtest, false_discovery_control, rankdata, t, wilcoxon
 from sklearn.utils import Bunch, column_or_1d
 from sklearn.utils.validation import check_is_fitted
@@ -269,3 +270,54 @@ def _signed_rank_p_value(values):
     # For few pairs, the normal approximation may fall below the p-value of the most
     # extreme signs.
     return max(p_value, 0.5**values.size)
+
+
+@validate_params(
+    {
+        "risk": [HasMethods(["detectable_success", "probability_at_most"])],
+        "fdr": [Interval(Real, 0, 1, closed="neither")],
+        "method": [StrOptions({"by", "bh"})],
+        "threshold": [Interval(Real, 0.5, 1, closed="left")],
+    },
+    prefer_skip_nested_validation=True,
+)
+def detection_limit(risk, *, fdr=0.05, method="by", threshold=0.55):
+    """Smallest success of attacks on a record that would have put it on the list.
+
+    A record that `records_at_risk` does not list may still be at risk: few shadows
+    measure its success with little precision, and the correction for many records
+    demands clear evidence. A record whose success is the limit of detection has an even
+    chance of being listed; one of a much larger success is listed nearly always.
+
+    Parameters
+    ----------
+    risk : RiskEstimator
+        Fitted, with shadows.
+    fdr, method, threshold
+        As in `records_at_risk`.
+
+    Returns
+    -------
+    limit : float
+        Between 0.5 and 1, for the records that are not listed, or for all if none is
+        left. NaN if nothing is measured.
+
+    Notes
+    -----
+    The limit is about a record that its scores do not show to be exposed. It is the
+    measurement at which the posterior probability of a success of at most `threshold`
+    falls to the level that the correction demands of one more record. The measurement
+    is symmetric about the true value, so that half of all such records exceed it. The
+    limit is the mean over the records, in units of the separation of the signals.
+    """
+    check_is_fitted(risk)
+    listed = records_at_risk(risk, fdr=fdr, method=method, threshold=threshold).records
+    n_records = len(risk.scores_)
+    level = fdr * min(listed.size + 1, n_records) / n_records
+    if method == "by":
+        level /= (1 / np.arange(1, n_records + 1)).sum()
+    limits = risk.detectable_success(level, success=threshold)
+    others = np.setdiff1d(np.arange(n_records), listed)
+    limits = limits[others] if others.size else limits
+    limits = limits[~np.isnan(limits)]
+    return float(ndtr(ndtri(limits).mean())) if limits.size else np.nan

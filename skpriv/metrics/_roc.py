@@ -62,9 +62,9 @@ def tpr_at_fpr(y_true, y_score, *, fpr=0.01):
     >>> tpr_at_fpr([1, 1, 1, 0, 0], [4.0, 3.0, 1.0, 2.0, 0.0], fpr=0.5)
     1.0
     """
-    members, nonmembers = _split_by_membership(y_true, y_score)
+    members, nonmembers = split_by_membership(y_true, y_score)
     rates = check_rates(fpr, "fpr")
-    tpr = _members_found(members, nonmembers, rates) / members.size
+    tpr = members_found(members, nonmembers, rates) / members.size
     _warn_unresolvable(rates[np.isnan(tpr)], nonmembers.size)
     return float(tpr[0]) if np.ndim(fpr) == 0 else tpr
 
@@ -130,15 +130,15 @@ def attack_report(
     Donner for the balanced accuracy, and Newcombe's for the AUC. They cover the
     uncertainty due to the number of records, for the given models.
     """
-    members, nonmembers = _split_by_membership(y_true, y_score)
+    members, nonmembers = split_by_membership(y_true, y_score)
     rates = check_rates(fprs, "fprs")
-    found = _members_found(members, nonmembers, rates)
+    found = members_found(members, nonmembers, rates)
     tpr_interval = np.full((rates.size, 2), np.nan)
     known = ~np.isnan(found)
     tpr_interval[known] = proportion_interval(
         found[known], members.size, confidence_level
     )
-    auc = _auc(members, nonmembers)
+    auc = area_under_curve(members, nonmembers)
     tpr, tnr, balanced = _balanced(
         members, nonmembers, threshold, confidence_level, random_state
     )
@@ -159,7 +159,57 @@ def attack_report(
     return _as_frame(report) if as_frame else report
 
 
-def _split_by_membership(y_true, y_score):
+def targets_of(y_true, y_score):
+    """Separate the records of several targets, and leave out those without a score.
+
+    Parameters
+    ----------
+    y_true, y_score : array-like of shape (n_samples,) or (n_targets, n_samples)
+
+    Returns
+    -------
+    targets : list of (y_true, y_score)
+        Of each target. Two-dimensional scores may be NaN, for records that are neither
+        members nor non-members; these are left out.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ.
+    """
+    y_true, y_score = np.asarray(y_true), np.asarray(y_score)
+    if y_score.ndim != 2:
+        return [(y_true, y_score)]
+    if y_true.shape != y_score.shape:
+        raise ValueError(
+            "y_true and y_score must have the same shape; got "
+            f"{y_true.shape} and {y_score.shape}."
+        )
+    y_score = y_score.astype(np.float64)
+    known = ~np.isnan(y_score)
+    return [
+        (members[row], scores[row])
+        for members, scores, row in zip(y_true, y_score, known, strict=True)
+    ]
+
+
+def split_by_membership(y_true, y_score):
+    """Return the scores of members and those of non-members.
+
+    Parameters
+    ----------
+    y_true, y_score : array-like of shape (n_samples,)
+
+    Returns
+    -------
+    members, nonmembers : ndarray of float64
+        Finite: infinite scores are replaced by the largest numbers.
+
+    Raises
+    ------
+    ValueError
+        If a score is NaN, or there are not both members and non-members.
+    """
     y_true = column_or_1d(y_true)
     y_score = check_array(
         y_score,
@@ -191,8 +241,20 @@ def _split_by_membership(y_true, y_score):
     return y_score[member], y_score[~member]
 
 
-def _members_found(members, nonmembers, rates):
-    """Members above the threshold of each rate; NaN where it cannot be measured."""
+def members_found(members, nonmembers, rates):
+    """Count the members above the threshold of each false positive rate.
+
+    Parameters
+    ----------
+    members, nonmembers : ndarray of shape (n,)
+        Scores.
+    rates : ndarray of shape (n_rates,)
+
+    Returns
+    -------
+    found : ndarray of shape (n_rates,), dtype float64
+        NaN where the rate is less than one non-member.
+    """
     ordered = np.sort(nonmembers)[::-1]
     # Rounding must not turn a rate of exactly m non-members into m - 1.
     n_false = np.floor(rates * ordered.size * (1 + 1e-12)).astype(np.intp)
@@ -201,7 +263,17 @@ def _members_found(members, nonmembers, rates):
     return np.where(n_false > 0, members.size - below, np.nan)
 
 
-def _auc(members, nonmembers):
+def area_under_curve(members, nonmembers):
+    """Area under the ROC curve of the scores of members and non-members.
+
+    Parameters
+    ----------
+    members, nonmembers : ndarray of shape (n,)
+
+    Returns
+    -------
+    auc : float
+    """
     labels = np.repeat([1, 0], [members.size, nonmembers.size])
     return float(roc_auc_score(labels, np.concatenate([members, nonmembers])))
 

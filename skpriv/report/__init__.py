@@ -1,4 +1,4 @@
-"""The report of an audit: its figures, their text and their files."""
+"""The audit of a model, and its report: figures, text, page and files."""
 
 from skpriv.utils import _lazy
 
@@ -6,10 +6,12 @@ from skpriv.utils import _lazy
 __getattr__, __dir__, __all__ = _lazy.attach(
     __name__,
     {
-        "_audit": ["Audit", "audit", "audit_table"],
+        "_audit": ["Audit", "audit", "audit_subject"],
+        "_conduct": ["Settings"],
         "_kinds": ["KINDS", "Kind", "choose_kind"],
-        "_scorers": ["AuditScorer"],
+        "_progress": ["Silent", "progress_on"],
         "_summarise": ["summarise"],
+        "_table": ["audit_table"],
         "_text": ["format_report"],
         "_writing": ["OutputError", "OutputFiles", "to_json", "to_scores_csv"],
     },

@@ -1,154 +1,74 @@
-"""Summarise the results of an attack as plain data."""
-
-import warnings
+"""Summarise the attack on the shadow models as plain data."""
 
 import numpy as np
 
-from skpriv.evaluation import records_at_risk, success_by_group
-from skpriv.metrics import attack_report, score_agreement
+from skpriv.metrics import attack_report, attack_roc, epsilon_lower_bound
 
-_FALSE_POSITIVE_RATES = (0.001, 0.01)
-_FALSE_DISCOVERY_RATE = 0.05
-_TOP_SHARE = 0.1
+FALSE_POSITIVE_RATES = (0.001, 0.01)
 _CONFIDENCE_LEVEL = 0.95
-_FEWEST_SHADOWS_FOR_HALVES = 12
-# For fewer records a rank correlation has no interval.
-_FEWEST_RECORDS_TO_RANK = 4
+_MOST_POINTS = 100
 
 
-def describe_attack(attack, scores, table, n_top):
-    """Summarise the results of an attack as plain data.
+def describe_attack(attack):
+    """Summarise the attack on the shadow models, each of them the target in turn.
 
     Parameters
     ----------
     attack : LiRAAttack
         Fitted.
-    scores : dict of str to ndarray of shape (n_records,)
-        Scores to be compared with its success; NaN for a missing score.
-    table : EncodedTable
-        The table that it was fitted on.
-    n_top : int
-        How many of the records at risk to list.
 
     Returns
     -------
     description : dict
         Plain data. None stands for what is not known.
 
-        - "n_shadows", "confidence_level";
-        - "success": the mean over the records, and the ends of its interval;
-        - "success_by_class": the same for each class, with intervals that hold for
-          all classes at once (Bonferroni);
-        - "auc" and "tpr" (by false positive rate): the mean over the shadow models as
-          targets, and the range that holds 95 % of them;
-        - "at_risk": how many records are at risk at a false discovery rate (Benjamini
-          and Yekutieli), their share, and the numbers of those with the strongest
-          evidence;
-        - "agreement": for each score its rank correlation with the success, the ends
-          of its interval, what a perfect score would attain, and the part of the top
-          10 % by score that is also in the top 10 % by success.
-    columns : dict of str to list
-        For each record the success, the ends of its interval, and whether it is at
-        risk.
+        - "name";
+        - "auc" and, in a list by false positive rate, "tpr": the mean over the shadow
+          models, and the range that holds 95 % of them;
+        - "epsilon": a lower bound on the ε of differential privacy that the attack
+          implies: the median of the bounds at the shadow models;
+        - "roc": the curve, its mean over the shadow models and the range of 95 %.
     """
-    with warnings.catch_warnings():
-        # Of too few shadows for any record: the report says that more can find more.
-        warnings.simplefilter("ignore", UserWarning)
-        risk = records_at_risk(attack, fdr=_FALSE_DISCOVERY_RATE)
-    halves = None
-    if len(attack.signals_) >= _FEWEST_SHADOWS_FOR_HALVES:
-        halves = attack.attack_success_halves_
-    everything = np.zeros(table.y.size, dtype=int)
-    (success,) = _describe_groups(attack, everything)
-    by_class = _describe_groups(attack, table.y)
-    description = {
-        "n_shadows": len(attack.signals_),
-        "confidence_level": _CONFIDENCE_LEVEL,
-        "success": success,
-        "success_by_class": dict(zip(table.classes, by_class, strict=True)),
-        **_describe_roc(attack),
-        "at_risk": _describe_risk(risk, n_top),
-        "agreement": {
-            name: _describe_agreement(attack.attack_success_, halves, values)
-            for name, values in scores.items()
-        },
-    }
-    low, high = attack.attack_success_interval_.T
-    columns = {
-        "attack_success": attack.attack_success_.tolist(),
-        "attack_success_low": low.tolist(),
-        "attack_success_high": high.tolist(),
-        "at_risk": (risk.adjusted_p_values <= risk.fdr).tolist(),
-    }
-    return description, columns
-
-
-def _describe_groups(attack, groups):
-    result = success_by_group(attack, groups, confidence_level=_CONFIDENCE_LEVEL)
-    columns = result.attack_success, result.low, result.high
-    return [
-        _plain_interval(mean, (low, high))
-        for mean, low, high in zip(*columns, strict=True)
-    ]
-
-
-def _describe_roc(attack):
-    """Attack each shadow model, left out with its partner."""
+    membership, scores = attack.membership_, attack.shadow_scores()
+    targets = list(zip(membership, scores, strict=True))
     reports = [
-        attack_report(members, scores, fprs=_FALSE_POSITIVE_RATES)
-        for members, scores in zip(
-            attack.membership_, attack.shadow_scores(), strict=True
-        )
+        attack_report(members, scores, fprs=FALSE_POSITIVE_RATES, threshold=0.0)
+        for members, scores in targets
     ]
     tpr = np.array([report.tpr for report in reports])
     return {
-        "auc": _describe_targets(np.array([report.auc for report in reports])),
-        "tpr": {
-            f"{rate:.1%}": _describe_targets(values)
-            for rate, values in zip(_FALSE_POSITIVE_RATES, tpr.T, strict=True)
-        },
+        "name": "LiRA",
+        "auc": _over_targets(np.array([report.auc for report in reports])),
+        "tpr": [
+            {"fpr": rate, "estimate": _over_targets(values)}
+            for rate, values in zip(FALSE_POSITIVE_RATES, tpr.T, strict=True)
+        ],
+        "epsilon": _describe_epsilon(targets),
+        "roc": _describe_roc(membership, scores),
     }
 
 
-def _describe_targets(values):
-    tail = (1 - _CONFIDENCE_LEVEL) / 2
-    return _plain_interval(values.mean(), np.quantile(values, [tail, 1 - tail]))
-
-
-def _describe_risk(risk, n_top):
+def _describe_epsilon(targets):
+    # If each bound fails with half of the probability that is allowed, then the median
+    # fails with at most that probability, however the bounds depend on each other.
+    level = (1 + _CONFIDENCE_LEVEL) / 2
+    bounds = [epsilon_lower_bound(*t, confidence_level=level) for t in targets]
     return {
-        "false_discovery_rate": risk.fdr,
-        "records": risk.records.size,
-        "part_of_records": risk.records.size / risk.p_values.size,
-        "surest": (risk.records[:n_top] + 1).tolist(),
+        "value": float(np.median(bounds)),
+        "confidence_level": _CONFIDENCE_LEVEL,
     }
 
 
-def _describe_agreement(success, halves, scores):
-    known = ~np.isnan(scores)
-    if known.sum() < _FEWEST_RECORDS_TO_RANK:
-        return dict.fromkeys(("value", "low", "high", "attainable", "top"))
-    agreement = score_agreement(
-        success[known],
-        scores[known],
-        halves=None if halves is None else halves[:, known],
-        fractions=[_TOP_SHARE],
-        confidence_level=_CONFIDENCE_LEVEL,
+def _describe_roc(membership, scores):
+    roc = attack_roc(
+        membership, scores, confidence_level=_CONFIDENCE_LEVEL, max_points=_MOST_POINTS
     )
-    return {
-        **_plain_interval(agreement.spearman, agreement.spearman_interval),
-        "attainable": _plain(agreement.attainable),
-        "top": _plain(agreement.top_overlap[0]),
-    }
+    return {name: roc[name].tolist() for name in ("fpr", "tpr", "low", "high")}
 
 
-def _plain_interval(value, interval):
-    return {
-        "value": _plain(value),
-        "low": _plain(interval[0]),
-        "high": _plain(interval[1]),
-    }
-
-
-def _plain(number):
-    return None if np.isnan(number) else float(number)
+def _over_targets(values):
+    if np.isnan(values).any():
+        return dict.fromkeys(("value", "low", "high"))
+    tail = (1 - _CONFIDENCE_LEVEL) / 2
+    low, high = np.quantile(values, [tail, 1 - tail])
+    return {"value": float(values.mean()), "low": float(low), "high": float(high)}

@@ -1,113 +1,85 @@
-"""Fit a model, score its training records, and attack it: all that a report needs."""
+"""The audit of a model: from records to a summary, and to what is made of it."""
 
-import warnings
-from contextlib import contextmanager
-from dataclasses import dataclass
+import copy
+from pathlib import Path
 
 import numpy as np
-from scipy.linalg import LinAlgWarning
-from sklearn.base import BaseEstimator, is_classifier
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.frozen import FrozenEstimator
-from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import is_classifier, is_regressor
 
-from skpriv.attacks import LiRAAttack
-from skpriv.base import RecordScorerMixin
-from skpriv.datasets import TableError
-from skpriv.report._kinds import KINDS
-from skpriv.report._prediction import (
-    LeftOutPredictions,
-    is_neighbors,
-    predict_left_out,
-)
-from skpriv.report._scorers import SCORERS_OF_ANY_MODEL, AuditScorer
-from skpriv.utils._pipelines import last_step
-from skpriv.utils._text import count
-from skpriv.utils._training import fit_clone
+from skpriv.report import _words
+from skpriv.report._conduct import Settings, conduct
+from skpriv.report._progress import Silent, progress_on
+from skpriv.report._subject import make_subject
+from skpriv.report._summarise import summarise
+from skpriv.report._writing import to_json
+from skpriv.utils._files import replace_whole
+from skpriv.utils._optional import import_optional
 
-
-@dataclass(frozen=True)
-class Audit:
-    """A model, the scores of its training records, and an attack on it, all computed.
-
-    Attributes
-    ----------
-    estimator : estimator
-        The audited model, fitted.
-    title : str
-        Its name in the report.
-    y : ndarray of shape (n_records,)
-        The labels that it was fitted on.
-    n_neighbors : int
-        The k of the scores that are about nearest neighbours.
-    specs : dict of str to AuditScorer
-        The scores that were asked for.
-    scorers : dict of str to scorer
-        Fitted, in the order of `specs`, without those that take too long.
-    scores : dict of str to ndarray of shape (n_records,)
-        The scores of the training records. Those that cannot be trusted are NaN.
-    predictions : LeftOutPredictions
-        How the model predicts records that it was not fitted on.
-    neighbors : LeftOutPredictions or None
-        The same of the k-nearest-neighbour model that some scores are about; the same
-        object if that is the audited model. None if there is no such score.
-    attack : LiRAAttack or None
-        Fitted. None if no attack was asked for.
-    """
-
-    estimator: BaseEstimator
-    title: str
-    y: np.ndarray
-    n_neighbors: int
-    specs: dict[str, AuditScorer]
-    scorers: dict[str, RecordScorerMixin]
-    scores: dict[str, np.ndarray]
-    predictions: LeftOutPredictions
-    neighbors: LeftOutPredictions | None
-    attack: LiRAAttack | None
-
-    @property
-    def audits_neighbors(self):
-        """Whether the audited model is the one that scores of neighbours are about."""
-        return self.neighbors is self.predictions
+_N_SHOWN = 5
 
 
 def audit(
-    estimator,
+    model,
     X,
     y,
     *,
-    scorers=None,
-    n_neighbors=5,
-    n_shadows=None,
+    X_test=None,
+    y_test=None,
+    groups=None,
+    ids=None,
+    n_shadows=16,
+    fdr=0.05,
+    cv=None,
+    rank_by="risk",
+    n_top=10,
+    cache_dir=None,
+    n_jobs=None,
     random_state=0,
-    title=None,
+    verbose=False,
 ):
-    """Score the training records of a model, and attack it.
+    """Audit a model: which of its training records does it expose, how much, and why.
 
     Parameters
     ----------
-    estimator : estimator
-        A classifier or regressor, or a Pipeline that ends in one. If it is fitted,
-        it must have been fitted on `X` and `y`; else a copy is. In either case, more
-        copies are fitted on parts of the records.
-    X : array-like of shape (n_records, n_features)
-        Numbers on a common scale.
+    model : classifier or regressor
+        Any model, or a Pipeline that ends in one. If it is fitted, it must have been
+        fitted on `X` and `y`; else a copy is. In either case, further copies are
+        fitted on halves of the records (the shadow models) and on parts of them.
+    X : {array-like, sparse matrix, DataFrame} of shape (n_records, ...)
+        The training records, in any form that the model takes.
     y : array-like of shape (n_records,)
         Classes, or a quantity.
-    scorers : dict of str to AuditScorer, default=None
-        The scores to compute, by name. None: those of the model's kind in `KINDS`, or
-        else those that are about nearest neighbours.
-    n_neighbors : int, default=5
-        The k of the scores that are about nearest neighbours.
-    n_shadows : int, default=None
-        How many shadow models attack a classifier; even, and at least 6. None: no
-        attack.
+    X_test, y_test : default=None
+        Records that the model was not fitted on, and their labels, to measure how good
+        the model is. None: records of `X` are left out.
+    groups : str, list of str, dict, DataFrame or array-like, default=None
+        Groups whose risks are compared, besides the classes: names of columns of `X`,
+        or columns of one group per record. Numbers of many values are cut into five
+        bands.
+    ids : str or array-like of shape (n_records,), default=None
+        What identifies the records: the name of a column of `X`, or values. They are
+        shown.
+    n_shadows : int, default=16
+        Number of shadow models: an even number that is at least 8.
+    fdr : float, default=0.05
+        Records are listed as at risk at this false discovery rate.
+    cv : int, splitter or None, default=None
+        How records are left out to measure how good the model is. None: a fifth at a
+        time or, for k-nearest neighbours, one by one.
+    rank_by : str, default="risk"
+        What the records are ranked by: "risk", or one of the scores that the risk is
+        estimated from.
+    n_top : int, default=10
+        How many of the most exposed records the summary lists.
+    cache_dir : str or path-like, default=None
+        Folder for the results of finished shadow models, from which an interrupted
+        audit resumes.
+    n_jobs : int, default=None
+        Number of shadow models to train at a time.
     random_state : int, default=0
-        Seed of the fits and of the attack.
-    title : str, default=None
-        The name of the model in the report. None: the name of its class.
+        The same number gives the same audit again.
+    verbose : bool, default=False
+        Show the progress, if standard error is a terminal.
 
     Returns
     -------
@@ -115,173 +87,239 @@ def audit(
 
     Raises
     ------
-    TableError
-        If there are too few records to attack.
-    ValueError
-        If the model cannot be fitted again, since it is frozen.
+    TypeError, ValueError
+        If a parameter cannot be used; the message names it. There is no error if
+        there are too few records, or if they have the same label: then the summary
+        says that nothing can be said.
+
+    See Also
+    --------
+    RiskEstimator : The estimate of the risk.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from skpriv import audit
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> result = audit(RandomForestClassifier(10), X, y, n_shadows=8)
+    >>> result.records.shape[0]
+    569
+    >>> result.summary["risk"]["n_shadows"]
+    8
     """
-    X, y = np.asarray(X), np.asarray(y)
-    last = last_step(estimator)
-    if isinstance(last, FrozenEstimator):
-        raise ValueError(
-            "estimator must not be a FrozenEstimator: an audit fits copies of it on "
-            "parts of the records"
-        )
-    if n_shadows is not None and is_classifier(estimator):
-        check_attackable(y, last.n_neighbors if is_neighbors(last) else 1)
-    facts = {"n_neighbors": n_neighbors, "n_records": len(y)}
-    attack = None
-    with _quiet_about_convergence():
-        model = _fitted(estimator, X, y, random_state)
-        if scorers is None:
-            scorers = _scorers_for(model, X, y, n_neighbors)
-        fitted = {
-            name: spec.build(model=model, **facts).fit(X, y)
-            for name, spec in scorers.items()
-            if spec.most_records is None or len(y) <= spec.most_records
-        }
-        scores = {name: scorer.scores_ for name, scorer in fitted.items()}
-        predictions = predict_left_out(model, X, y, random_state)
-        neighbors = None
-        if any(scorers[name].about == "neighbors" for name in fitted):
-            neighbors = _predict_by_neighbors(model, predictions, X, y, n_neighbors)
-        if n_shadows is not None:
-            # Nearest neighbours are read off the attack's own search, which is faster
-            # than asking the fitted ones.
-            known = "estimator" if is_neighbors(model) else "target"
-            attack = LiRAAttack(
-                **{known: model}, n_shadows=n_shadows, random_state=random_state
-            ).fit(X, y)
-    return Audit(
-        estimator=model,
-        title=type(last).__name__ if title is None else title,
-        y=y,
-        n_neighbors=n_neighbors,
-        specs=scorers,
-        scorers=fitted,
-        scores=scores,
-        predictions=predictions,
-        neighbors=neighbors,
-        attack=attack,
-    )
-
-
-def audit_table(kind, table, *, n_neighbors=5, n_shadows=None):
-    """Fit a kind of model on a table, and audit it.
-
-    Parameters
-    ----------
-    kind : Kind
-        For the task of the table.
-    table : EncodedTable
-    n_neighbors : int, default=5
-    n_shadows : int, default=None
-        As in `audit`.
-
-    Returns
-    -------
-    audit : Audit
-    """
-    X, y = table.X, table.y
-    if table.classes is None:
-        y = standardize(y)
-    return audit(
-        _build(kind, X, len(table.classes or ()), n_neighbors),
-        X,
-        y,
-        scorers=kind.scorers,
-        n_neighbors=n_neighbors,
+    settings = Settings(
         n_shadows=n_shadows,
-        title=kind.title,
+        fdr=fdr,
+        cv=cv,
+        cache_dir=cache_dir,
+        n_jobs=n_jobs,
+        random_state=random_state,
+        rank_by=rank_by,
+        X_test=X_test,
+        y_test=y_test,
+        progress=progress_on() if verbose else Silent(),
     )
+    _check(model, settings, n_top)
+    try:
+        subject = make_subject(X, y, groups=groups, ids=ids)
+        return audit_subject(model, subject, settings, n_top=n_top)
+    finally:
+        settings.progress.close()
 
 
-def standardize(quantity):
-    """Return a quantity with zero mean and unit variance.
+def audit_subject(model, subject, settings, **presentation):
+    """Audit a model on records that are described already.
 
     Parameters
     ----------
-    quantity : ndarray of shape (n_records,)
-        At least two different values.
+    model : classifier or regressor
+    subject : Subject
+    settings : Settings
+    **presentation
+        Passed to `summarise`.
 
     Returns
     -------
-    standardized : ndarray of shape (n_records,)
+    audit : Audit
     """
-    # Divided twice, so that no square overflows or vanishes.
-    deviations = quantity - quantity.mean()
-    deviations /= np.abs(deviations).max()
-    return deviations / deviations.std()
+    measured = conduct(model, subject, settings)
+    presentation.setdefault("options", _options(settings, presentation))
+    return Audit(measured, summarise(measured, **presentation))
 
 
-def check_attackable(y, n_members):
-    """Raise if half of the records are too few to train a shadow model on.
+def _options(settings, presentation):
+    shown = ("n_shadows", "fdr", "rank_by", "n_jobs", "random_state")
+    return {
+        **{name: getattr(settings, name) for name in shown},
+        "cv": None if settings.cv is None else str(settings.cv),
+        "cache_dir": None if settings.cache_dir is None else str(settings.cache_dir),
+        "test_data": settings.X_test is not None,
+        "n_top": presentation.get("n_top"),
+    }
 
-    Parameters
+
+def _check(model, settings, n_top):
+    if not hasattr(model, "fit") or isinstance(model, type):
+        raise TypeError(
+            "model must be a classifier or regressor of scikit-learn's interface; got "
+            f"{model!r}."
+        )
+    if not (is_classifier(model) or is_regressor(model)):
+        raise TypeError(
+            "model must be a classifier or a regressor, or a Pipeline that ends in "
+            f"one; got {model!r}."
+        )
+    _check_whole("n_shadows", settings.n_shadows, 8)
+    if settings.n_shadows % 2:
+        raise ValueError(f"n_shadows must be even; got {settings.n_shadows}.")
+    _check_whole("n_top", n_top, 0)
+    if not isinstance(settings.fdr, int | float) or not 0 < settings.fdr < 1:
+        raise ValueError(f"fdr must be between 0 and 1; got {settings.fdr!r}.")
+    state = settings.random_state
+    if state is not None and not isinstance(state, int | np.integer):
+        raise ValueError(f"random_state must be a whole number; got {state!r}.")
+    if (settings.X_test is None) != (settings.y_test is None):
+        missing = "X_test" if settings.X_test is None else "y_test"
+        raise ValueError(f"{missing} must be given, too: X_test goes with y_test.")
+
+
+def _check_whole(name, value, least):
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise ValueError(f"{name} must be a whole number; got {value!r}.")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}; got {value}.")
+
+
+class Audit:
+    """What an audit found.
+
+    Attributes
     ----------
-    y : ndarray of shape (n_records,)
-        Classes.
-    n_members : int
-        How many records a shadow model needs.
-
-    Raises
-    ------
-    TableError
+    summary : dict
+        All figures and words of the report, as plain data; its form is that of
+        ``schema.json``.
+    records : DataFrame of shape (n_records, n_columns)
+        One row per record, with the index of `X`: its id and label; its ``risk`` (how
+        often an attack is right about it, from 0.5 to 1), and the ends of the
+        interval, ``low`` and ``high``; whether it is ``at_risk``; the ``reasons``; its
+        groups; and the scores that the risk was estimated from.
+    model : classifier or regressor
+        The audited model, fitted.
+    risk : RiskEstimator or None
+        Fitted; None if nothing can be said.
     """
-    counts = np.unique(y, return_counts=True)[1]
-    if (counts > 1).sum() < 2:
-        raise TableError(
-            "the label must have at least two classes of 2 records or more for an "
-            "attack, which trains models on halves of the records: there must be two "
-            "classes in each half"
+
+    def __init__(self, measured, summary):
+        self._measured = measured
+        self.summary = summary
+        self.model = measured.model
+        self.risk = measured.risk
+
+    @property
+    def records(self):
+        """The records, in their own order, as a DataFrame."""
+        pandas = import_optional("pandas", extra="report")
+        columns = dict(self.summary["records"])
+        del columns["record"]
+        frame = pandas.DataFrame(columns, index=self._measured.subject.index)
+        return frame.rename(columns={"risk_low": "low", "risk_high": "high"}).astype(
+            {"risk": float, "low": float, "high": float}
         )
-    if len(y) // 2 < n_members:
-        raise TableError(
-            f"{count(len(y), 'record')} {'is' if len(y) == 1 else 'are'} too few to "
-            f"attack {n_members} nearest neighbours: "
-            f"there must be at least {2 * n_members}, so that each half of the records "
-            f"holds {n_members}"
-        )
+
+    def with_values(self):
+        """Return the summary with the values that make the listed records exposed.
+
+        Returns
+        -------
+        summary : dict
+            The reasons about a column have the key "value".
+        """
+        summary = copy.deepcopy(self.summary)
+        subject, order = self._measured.subject, self._measured.order
+        for record, row in zip(summary["most_exposed"], order, strict=False):
+            for reason in record["reasons"]:
+                column = reason["column"]
+                if column in subject.groups:
+                    reason["value"] = str(subject.groups[column][row])
+                elif column is not None:
+                    reason["value"] = str(subject.frame[column].iloc[row])
+        return summary
+
+    def _shown(self, show_values):
+        return self.with_values() if show_values else self.summary
+
+    def to_json(self, path=None):
+        """Return the summary as JSON, or write it to a file.
+
+        Parameters
+        ----------
+        path : str or path-like, default=None
+            The file, which only its owner can read.
+
+        Returns
+        -------
+        text : str or None
+            None if `path` is given.
+        """
+        return _write(path, to_json(self.summary))
+
+    def to_html(self, path=None, *, show_values=False):
+        """Return the report as one page that needs no other file, or write it.
+
+        Parameters
+        ----------
+        path : str or path-like, default=None
+            The file, which only its owner can read.
+        show_values : bool, default=False
+            Show the values that make the listed records exposed, which are personal
+            data.
+
+        Returns
+        -------
+        text : str or None
+            None if `path` is given.
+        """
+        from skpriv.report._page import render_page
+
+        summary = self._shown(show_values)
+        return _write(path, render_page(summary, show_values=show_values))
+
+    def to_markdown(self, path=None, *, show_values=False):
+        """Return the report as Markdown, or write it to a file.
+
+        Parameters
+        ----------
+        path : str or path-like, default=None
+            The file, which only its owner can read.
+        show_values : bool, default=False
+            As in `to_html`.
+
+        Returns
+        -------
+        text : str or None
+            None if `path` is given.
+        """
+        from skpriv.report._markdown import render_markdown
+
+        return _write(path, render_markdown(self._shown(show_values)))
+
+    def _repr_html_(self):
+        return self.to_html()
+
+    def __repr__(self):
+        model, data = self.summary["model"], self.summary["data"]
+        lines = [f"Audit of {model['name']} on {data['records']:,} records"]
+        lines += self.summary["verdict"]
+        top = self.summary["most_exposed"][:_N_SHOWN]
+        if self.risk is not None and top:
+            lines.append("Most exposed:")
+            lines += [f"  {_words.describe_exposed(record)}" for record in top]
+        return "\n".join(lines)
 
 
-def _fitted(estimator, X, y, seed):
-    try:
-        check_is_fitted(estimator)
-    except NotFittedError:
-        return fit_clone(estimator, X, y, seed=seed)
-    return estimator
-
-
-def _build(kind, X, n_classes, n_neighbors):
-    # A linear model has as many weights for a quantity as for two classes.
-    n_weights = (X.shape[1] + 1) * (n_classes if n_classes > 2 else 1)
-    return kind.build(n_neighbors=n_neighbors, n_weights=n_weights)
-
-
-def _scorers_for(model, X, y, n_neighbors):
-    task, n_classes = "regression", 0
-    if is_classifier(model):
-        task, n_classes = "classification", len(np.unique(y))
-    for kind in KINDS:
-        if kind.task == task:
-            example = _build(kind, X, n_classes, n_neighbors)
-            if type(example) is type(last_step(model)):
-                return kind.scorers
-    return SCORERS_OF_ANY_MODEL[task]
-
-
-def _predict_by_neighbors(model, predictions, X, y, n_neighbors):
-    by_task = KNeighborsClassifier if is_classifier(model) else KNeighborsRegressor
-    neighbors = by_task(n_neighbors)
-    if type(model) is by_task and model.get_params() == neighbors.get_params():
-        return predictions
-    return predict_left_out(neighbors, X, y)
-
-
-@contextmanager
-def _quiet_about_convergence():
-    """Silence convergence warnings, because the report counts these records."""
-    with warnings.catch_warnings():
-        for category in (ConvergenceWarning, LinAlgWarning):
-            warnings.simplefilter("ignore", category)
-        yield
+def _write(path, text):
+    if path is None:
+        return text
+    replace_whole(Path(path), text.encode("utf-8"), private=True)
+    return None

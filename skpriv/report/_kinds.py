@@ -1,4 +1,4 @@
-"""The kinds of model that the command can audit.
+"""The kinds of model that the command can make.
 
 The options of the command, and their help text, are made from this table. So that they
 need not wait for scikit-learn, estimators are imported when they are made.
@@ -7,16 +7,10 @@ need not wait for scikit-learn, estimators are imported when they are made.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from skpriv.report._scorers import (
-    ATTACK_POWER,
-    LEVERAGE,
-    SCORERS_OF_ANY_MODEL,
-    AuditScorer,
-)
-
 # Newton's method ends at the optimum to the last digits, and factorises a matrix with
 # as many rows as there are weights, at each step.
 _MOST_WEIGHTS_FOR_NEWTON = 2000
+_HIDDEN_UNITS = (64,)
 
 
 @dataclass(frozen=True)
@@ -32,22 +26,15 @@ class Kind:
         Its name in the report.
     make : callable
         Returns an estimator, not fitted. It takes the facts of `needs` by name.
-    scorers : dict of str to AuditScorer
-        The scores to report, by their names in JSON and CSV. The first ranks the
-        records, the second those that are equal by the first, and so on.
     needs : tuple of str, default=()
         Of "n_neighbors" and "n_weights", how many weights a linear model has.
-    attackable : bool, default=False
-        Whether the likelihood ratio attack can be run on it.
     """
 
     name: str
     task: str
     title: str
     make: Callable
-    scorers: dict[str, AuditScorer]
     needs: tuple[str, ...] = ()
-    attackable: bool = False
 
     def build(self, **facts):
         """Make the estimator from what is known of an audit.
@@ -91,43 +78,74 @@ def _make_knn(n_neighbors):
     return KNeighborsClassifier(n_neighbors)
 
 
-_OF_CLASSES = SCORERS_OF_ANY_MODEL["classification"]
-_OF_QUANTITIES = SCORERS_OF_ANY_MODEL["regression"]
+def _make_knn_regressor(n_neighbors):
+    from sklearn.neighbors import KNeighborsRegressor
 
+    return KNeighborsRegressor(n_neighbors)
+
+
+def _make_forest():
+    from sklearn.ensemble import RandomForestClassifier
+
+    return RandomForestClassifier()
+
+
+def _make_forest_regressor():
+    from sklearn.ensemble import RandomForestRegressor
+
+    return RandomForestRegressor()
+
+
+def _make_boosting():
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return HistGradientBoostingClassifier(early_stopping=False)
+
+
+def _make_boosting_regressor():
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    return HistGradientBoostingRegressor(early_stopping=False)
+
+
+def _make_mlp():
+    from sklearn.neural_network import MLPClassifier
+
+    return MLPClassifier(_HIDDEN_UNITS)
+
+
+def _make_mlp_regressor():
+    from sklearn.neural_network import MLPRegressor
+
+    return MLPRegressor(_HIDDEN_UNITS)
+
+
+_CLASSES, _QUANTITY = "classification", "regression"
+_K = ("n_neighbors",)
 # The first kind for a task is the default.
 KINDS = (
     Kind(
         "logistic",
-        "classification",
+        _CLASSES,
         "logistic regression, C = 1",
         _make_logistic,
-        {"leverage": LEVERAGE, "attack_power": ATTACK_POWER, **_OF_CLASSES},
         needs=("n_weights",),
-        attackable=True,
     ),
+    Kind("ridge", _CLASSES, "ridge classifier, alpha = 1", _make_ridge_classifier),
+    Kind("ridge", _QUANTITY, "ridge regression, alpha = 1", _make_ridge),
+    Kind("knn", _CLASSES, "k-nearest neighbours", _make_knn, needs=_K),
+    Kind("knn", _QUANTITY, "k-nearest neighbours", _make_knn_regressor, needs=_K),
+    Kind("forest", _CLASSES, "random forest of 100 trees", _make_forest),
+    Kind("forest", _QUANTITY, "random forest of 100 trees", _make_forest_regressor),
+    Kind("boosting", _CLASSES, "gradient boosting of 100 trees", _make_boosting),
     Kind(
-        "ridge",
-        "classification",
-        "ridge classifier, alpha = 1",
-        _make_ridge_classifier,
-        {"leverage": LEVERAGE, **_OF_CLASSES},
+        "boosting",
+        _QUANTITY,
+        "gradient boosting of 100 trees",
+        _make_boosting_regressor,
     ),
-    Kind(
-        "ridge",
-        "regression",
-        "ridge regression, alpha = 1",
-        _make_ridge,
-        {"leverage": LEVERAGE, **_OF_QUANTITIES},
-    ),
-    Kind(
-        "knn",
-        "classification",
-        "k-nearest neighbours",
-        _make_knn,
-        _OF_CLASSES,
-        needs=("n_neighbors",),
-        attackable=True,
-    ),
+    Kind("mlp", _CLASSES, "neural network with 64 hidden units", _make_mlp),
+    Kind("mlp", _QUANTITY, "neural network with 64 hidden units", _make_mlp_regressor),
 )
 
 

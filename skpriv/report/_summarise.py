@@ -1,232 +1,153 @@
-"""Summarise an audit and its table as plain data. Nothing is fitted here."""
+"""Summarise what an audit has measured as plain data. Nothing is fitted here."""
 
+import platform
 import shlex
+from datetime import UTC, datetime
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
 
+import joblib
 import numpy as np
-from scipy.stats import rankdata
-from sklearn.base import is_classifier
+from sklearn.base import is_regressor
 
 import skpriv
+from skpriv.evaluation import detection_limit, success_by_group
 from skpriv.report import _words
 from skpriv.report._attack import describe_attack
-from skpriv.report._prediction import is_neighbors
+from skpriv.report._conduct import measure_of, rank
+from skpriv.report._groups import describe_groups
+from skpriv.report._scores import words_of
+from skpriv.utils._pipelines import parts_of
 
-_TOP_SHARES = (0.01, 0.1)
-# A score that is below zero by less than this is zero but for rounding.
-_ROUNDING = 1e-12
+SCHEMA = 1
+_CONFIDENCE_LEVEL = 0.95
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas", "torch", "skorch")
+_QUANTILES = {
+    "minimum": 0.0,
+    "lower_quartile": 0.25,
+    "median": 0.5,
+    "upper_quartile": 0.75,
+    "p90": 0.9,
+    "p99": 0.99,
+    "maximum": 1.0,
+}
 
 
-def summarise(audit, table, *, source, n_top):
+def summarise(measured, *, title=None, command=None, options=None, n_top=10):
     """Summarise an audit as plain data, from which every form of the report is made.
 
     Parameters
     ----------
-    audit : Audit
-    table : EncodedTable
-        The audited table.
-    source : str
-        Where the table is from, for people.
-    n_top : int
+    measured : Measured
+    title : str, default=None
+        The name of the model. None: that of its class.
+    command : str, default=None
+        The command that made the report.
+    options : dict, default=None
+        The options of the audit.
+    n_top : int, default=10
         How many of the most exposed records to list.
 
     Returns
     -------
-    report : dict
-        Built of dict, list, str, int, float, bool and None alone. None stands for
-        what is not known.
-
-        - "skpriv": the version;
-        - "data": source, size, label, how each column was encoded, and "notes" on what
-          should be checked: the columns, the reason, and the option that decides;
-        - "model": the audited model, and how well it predicts records left out;
-        - "neighbors": the same of the nearest neighbours that some of the scores are
-          about; None if they are the audited model, or there is no such score;
-        - "scores": for each score its meaning, distribution, and shares by class;
-        - "too_slow": titles of the scores left out, as there are too many records;
-        - "attack": the results of the attack on the model, as `describe_attack`
-          returns them; None if there was none;
-        - "most_exposed": the most exposed records, those without a score last; empty
-          if there are no scores;
-        - "records": every record in the order of the table, as columns.
+    summary : dict
+        Built of dict, list, str, int, float, bool and None alone, as
+        ``schema.json`` beside this file describes. None stands for what is not known.
     """
-    records = _describe_records(audit, table)
-    attack = None
-    if audit.attack is not None:
-        attack, columns = describe_attack(audit.attack, audit.scores, table, n_top)
-        records |= columns
+    records = _describe_records(measured)
+    summary = {
+        "schema": SCHEMA,
+        "made": _describe_making(measured, command, options),
+        "data": _describe_data(measured),
+        "model": _describe_model(measured, title),
+        "risk": _describe_risk(measured),
+        "attack": None,
+        "groups": [],
+        "measures": None,
+        "scores": _describe_scores(measured),
+        "most_exposed": [
+            _describe_exposed(measured, records, row) for row in measured.order[:n_top]
+        ],
+        "unmeasurable": measured.unmeasurable,
+    }
+    if measured.risk is not None:
+        summary["attack"] = describe_attack(measured.risk.attack_)
+        summary["groups"] = describe_groups(
+            measured.risk, measured.at_risk, columns_of_groups(measured)
+        )
+    summary["verdict"] = _words.verdict(summary)
+    summary["records"] = records
+    return summary
+
+
+def columns_of_groups(measured):
+    """Return the groups of the records by column: the class first, then others."""
+    subject, groups = measured.subject, {}
+    if not is_regressor(measured.model):
+        groups[subject.label or "class"] = np.array([str(v) for v in subject.labels])
+    return {**groups, **subject.groups}
+
+
+def _describe_making(measured, command, options):
+    subject, now = measured.subject, datetime.now(UTC)
     return {
         "skpriv": skpriv.__version__,
-        "data": _describe_data(table, source),
-        "model": _describe_model(audit, table),
-        "neighbors": _describe_neighbors(audit, table),
-        "scores": {
-            name: {
-                "title": audit.specs[name].title,
-                "meaning": audit.specs[name].meaning,
-                "about": audit.specs[name].about,
-                "error_bound": float(
-                    getattr(audit.scorers[name], "truncation_bound_", 0.0)
-                ),
-                **describe_scores(scores, table, audit.specs[name].unexposed),
-            }
-            for name, scores in audit.scores.items()
-        },
-        "too_slow": [
-            spec.title for name, spec in audit.specs.items() if name not in audit.scores
-        ],
-        "attack": attack,
-        "most_exposed": [
-            {name: column[row] for name, column in records.items()}
-            for row in rank(audit.scores.values())[:n_top]
-        ],
-        "records": records,
+        "date": now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "versions": _versions(),
+        "command": command,
+        "options": dict(options or {}),
+        "random_state": measured.settings.random_state,
+        "seconds": float(measured.seconds),
+        "data_hash": subject.data_hash or hash_of(subject.X, subject.y),
     }
 
 
-def rank(scores):
-    """Put records in order, most exposed first.
+def _versions():
+    versions = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return versions
+
+
+def hash_of(X, y):
+    """Return a hash of records, by which they can be recognised.
 
     Parameters
     ----------
-    scores : iterable of ndarray of shape (n_records,)
-        Each ranks the records that are equal by those before it. NaN is last.
+    X, y : object
 
     Returns
     -------
-    order : ndarray of shape (n_records,)
-        Empty if there are no scores.
+    hash : str
     """
-    keys = [np.where(np.isnan(column), np.inf, -column) for column in scores]
-    return np.lexsort(keys[::-1]) if keys else np.empty(0, dtype=np.intp)
+    return f"sha256:{sha256(joblib.hash((X, y), 'sha1').encode()).hexdigest()}"
 
 
-def percentiles(scores):
-    """Return the percentage of the records that score lower, ties counted half.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_records,)
-
-    Returns
-    -------
-    percentiles : ndarray of shape (n_records,)
-        Between 0 and 100. Records without a score (NaN) are not counted, and their
-        percentile is NaN.
-    """
-    known = ~np.isnan(scores)
-    shares = np.full(len(scores), np.nan)
-    shares[known] = 100 * (rankdata(scores[known]) - 0.5) / max(1, known.sum())
-    return shares
-
-
-def describe_scores(scores, table, unexposed=0.0):
-    """Describe how a score is distributed over the records and the classes.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_records,)
-        Records without a score (NaN) are counted, and left out of the rest.
-    table : EncodedTable
-        Their labels.
-    unexposed : float, default=0.0
-        The score of a record that is not exposed at all.
-
-    Returns
-    -------
-    description : dict
-        "missing": how many records have no score; "distribution": minimum, quartiles,
-        mean, maximum and the share of records not exposed at all; "top_shares": the
-        part of all exposure, summed over the records, that the top 1 % and 10 % of the
-        records carry; "by_class": the number of records of each class, their mean
-        score, and their parts of the records and of all exposure; None for a quantity.
-        A part of a sum that is zero, or has negative terms, is None.
-    """
-    known = ~np.isnan(scores)
-    exposure = np.where(known, scores - unexposed, 0)
-    descending = np.sort(exposure[known])[::-1]
-    total = exposure.sum() if (exposure >= -_ROUNDING).all() else 0.0
-    top_shares = {}
-    for share in _TOP_SHARES:
-        n_top = max(1, round(share * len(descending)))
-        top_shares[f"{share:.0%}"] = _part(descending[:n_top].sum(), total)
-    by_class = None
-    if table.classes is not None:
-        by_class = {
-            label: _describe_class(table.y == code, scores, exposure, total)
-            for code, label in enumerate(table.classes)
-        }
-    return {
-        "missing": int((~known).sum()),
-        "distribution": _describe_distribution(scores[known], unexposed),
-        "top_shares": top_shares,
-        "by_class": by_class,
-    }
-
-
-def _describe_distribution(scores, unexposed):
-    names = ("minimum", "lower_quartile", "median", "upper_quartile", "maximum")
-    if not scores.size:
-        return dict.fromkeys((*names, "mean", "unexposed"))
-    quartiles = np.quantile(scores, [0, 0.25, 0.5, 0.75, 1])
-    return {
-        **dict(zip(names, quartiles.tolist(), strict=True)),
-        "mean": float(scores.mean()),
-        "unexposed": float((scores == unexposed).mean()),
-    }
-
-
-def _describe_class(members, scores, exposure, total):
-    known = members & ~np.isnan(scores)
-    return {
-        "records": int(members.sum()),
-        "mean": float(scores[known].mean()) if known.any() else None,
-        "part_of_records": float(members.mean()),
-        "part_of_sum": _part(exposure[members].sum(), total),
-    }
-
-
-def _part(amount, total):
-    return float(amount / total) if total > 0 else None
-
-
-def _describe_records(audit, table):
-    y, classes = table.y, table.classes
-    records = {
-        "record": list(range(1, len(y) + 1)),
-        **({} if table.ids is None else {"id": table.ids}),
-        "label": y.tolist() if classes is None else [classes[code] for code in y],
-    }
-    for name, scores in audit.scores.items():
-        records[name] = _plain(scores)
-        records[f"{name}_percentile"] = _plain(percentiles(scores))
-    if audit.neighbors is not None and audit.neighbors.agreement is not None:
-        records["like_neighbors"] = audit.neighbors.agreement.tolist()
-    return records
-
-
-def _plain(numbers):
-    return [None if np.isnan(number) else float(number) for number in numbers]
-
-
-def _describe_data(table, source):
+def _describe_data(measured):
+    subject = measured.subject
+    shape = np.shape(subject.X)
     data = {
-        "source": source,
-        "records": len(table.y),
-        "label": table.label,
+        "source": subject.source,
+        "records": len(subject),
+        "features": int(np.prod(shape[1:])) if len(shape) > 1 else 1,
+        "label": subject.label,
         "classes": None,
         "quantity": None,
-        "features": table.X.shape[1],
-        "columns": [vars(column).copy() for column in table.columns],
-        "notes": _describe_notes(table.notes),
+        "columns": [vars(column).copy() for column in subject.columns],
+        "notes": [*_describe_notes(subject.notes), *_notes_of_warnings(measured)],
     }
-    if table.classes is not None:
-        counts = np.bincount(table.y).tolist()
-        data["classes"] = dict(zip(table.classes, counts, strict=True))
-    else:
+    if is_regressor(measured.model):
         data["quantity"] = {
-            name: float(getattr(table.y, method)())
-            for name, method in [("minimum", "min"), ("maximum", "max")]
+            "minimum": float(np.min(subject.labels)),
+            "maximum": float(np.max(subject.labels)),
         }
+    else:
+        names, numbers = np.unique(subject.labels, return_counts=True)
+        names = [_plain_label(name) for name in names]
+        data["classes"] = dict(zip(map(str, names), numbers.tolist(), strict=True))
     return data
 
 
@@ -251,49 +172,186 @@ def _fill_in(option, names):
     return option.removesuffix("COL") + shlex.quote(str(names[0]))
 
 
-def _describe_model(audit, table):
-    k = audit.estimator.n_neighbors if is_neighbors(audit.estimator) else None
+def _notes_of_warnings(measured):
+    return [
+        {"columns": [], "reason": text, "option": None} for text in measured.warnings
+    ]
+
+
+def _describe_model(measured, title):
+    model = parts_of(measured.model).model
     return {
-        "name": audit.title,
-        "n_neighbors": k,
-        "left_out": _words.describe_left_out(audit.predictions.n_folds),
-        **_describe_fit(audit.scorers.get("leverage")),
-        **_describe_predictions(audit, audit.predictions, table.classes),
+        "name": title or type(model).__name__,
+        "text": " ".join(repr(measured.given).split()),
+        "task": "regression" if is_regressor(model) else "classification",
+        "given_fitted": measured.given_fitted,
+        "performance": _describe_performance(measured),
     }
 
 
-def _describe_fit(leverage):
-    if leverage is None:
+def _describe_performance(measured):
+    found = measured.performance
+    if found is None:
+        return None
+    regression = is_regressor(measured.model)
+    return {
+        "measure": "r2" if regression else "accuracy",
+        "on": "test data" if found.is_test else "records left out",
+        "folds": found.folds,
+        "estimate": _estimate(measure_of(measured.model)(found.y, found.predicted)),
+        "training": found.training,
+        "baseline": None if regression else _describe_baseline(measured),
+        "by_class": None if regression else _describe_classes(measured),
+    }
+
+
+def _names_of_classes(measured):
+    """Return the name of each label that the model knows."""
+    subject = measured.subject
+    pairs = zip(subject.y.tolist(), subject.labels.tolist(), strict=True)
+    return {known: str(_plain_label(name)) for known, name in dict(pairs).items()}
+
+
+def _describe_baseline(measured):
+    names, numbers = np.unique(measured.performance.y, return_counts=True)
+    most = numbers.argmax()
+    name = _names_of_classes(measured).get(_plain_label(names[most]), str(names[most]))
+    return {"value": float(numbers[most] / numbers.sum()), "class": name}
+
+
+def _describe_classes(measured):
+    found, names = measured.performance, _names_of_classes(measured)
+    right = found.y == found.predicted
+    return {
+        names.get(_plain_label(value), str(value)): float(
+            right[found.y == value].mean()
+        )
+        for value in np.unique(found.y)
+    }
+
+
+def _describe_risk(measured):
+    n_records = len(measured.subject)
+    description = {
+        "n_shadows": measured.settings.n_shadows,
+        "confidence_level": _CONFIDENCE_LEVEL,
+        "mean": None,
+        "at_risk": {
+            "false_discovery_rate": measured.settings.fdr,
+            "records": int(measured.at_risk.sum()),
+            "part": float(measured.at_risk.mean()),
+        },
+        "highest": None,
+        "not_measured": int(n_records - measured.measured.sum()),
+        "detection_limit": None,
+        "distribution": None,
+    }
+    if measured.risk is None:
+        return description
+    risk = measured.risk
+    by_measured = success_by_group(risk, measured.measured, correction="none")
+    last = {key: by_measured[key][-1] for key in ("attack_success", "low", "high")}
+    description["mean"] = _estimate(last.values())
+    limit = detection_limit(risk, fdr=measured.settings.fdr)
+    description["detection_limit"] = _plain(limit)
+    known = np.flatnonzero(measured.measured)
+    first = rank(risk, measured.measured, measured.at_risk)
+    highest = first[-known.size]
+    description["highest"] = {
+        "record": _plain(measured.subject.index[highest]),
+        "estimate": _estimate((risk.scores_[highest], *risk.interval_[highest])),
+    }
+    quantiles = np.quantile(risk.scores_[known], list(_QUANTILES.values()))
+    description["distribution"] = dict(zip(_QUANTILES, quantiles.tolist(), strict=True))
+    return description
+
+
+def _describe_scores(measured):
+    if measured.risk is None:
         return {}
     return {
-        "effective_parameters": _plain([leverage.effective_parameters_])[0],
-        "not_converged": int((~leverage.converged_).sum()),
+        name: {
+            "title": words_of(name).title,
+            "meaning": words_of(name).meaning,
+            "direction": "higher = more exposed",
+            "missing": int(np.isnan(values).sum()),
+            "weight": _plain(measured.risk.weights_.get(name)),
+        }
+        for name, values in _scores_of(measured).items()
     }
 
 
-def _describe_neighbors(audit, table):
-    if audit.neighbors is None or audit.audits_neighbors:
-        return None
+def _scores_of(measured):
+    covariates = measured.risk.covariates_
+    return {name: np.asarray(covariates[name]) for name in covariates}
+
+
+def _describe_records(measured):
+    subject, risk = measured.subject, measured.risk
+    unknown = np.full(len(subject), np.nan)
+    success, low, high = unknown, unknown, unknown
+    if risk is not None:
+        success, (low, high) = risk.scores_, risk.interval_.T
+    hide = np.where(measured.measured, 0.0, np.nan)
+    records = {
+        "record": [_plain(name) for name in subject.index],
+        **({} if subject.ids is None else {"id": list(subject.ids)}),
+        "label": [_plain_label(label) for label in subject.labels],
+        "risk": _plain_column(success + hide),
+        "risk_low": _plain_column(low + hide),
+        "risk_high": _plain_column(high + hide),
+        "at_risk": measured.at_risk.tolist(),
+        "reasons": [_words.join_reasons(found) for found in measured.reasons],
+    }
+    for column, names in subject.groups.items():
+        records[_free_name(column, records)] = [str(name) for name in names]
+    if risk is not None:
+        for name, values in _scores_of(measured).items():
+            records[_free_name(name, records)] = _plain_column(values)
+    return records
+
+
+def _free_name(name, taken):
+    return name if name not in taken else f"{name} (group)"
+
+
+def _describe_exposed(measured, records, row):
+    def estimate():
+        ends = (records[key][row] for key in ("risk", "risk_low", "risk_high"))
+        return dict(zip(("value", "low", "high"), ends, strict=True))
+
+    scores = {} if measured.risk is None else _scores_of(measured)
     return {
-        "name": _words.NEIGHBORS,
-        "n_neighbors": audit.n_neighbors,
-        "left_out": _words.describe_left_out(audit.neighbors.n_folds),
-        **_describe_predictions(audit, audit.neighbors, table.classes),
+        "record": records["record"][row],
+        "id": records["id"][row] if "id" in records else None,
+        "label": records["label"][row],
+        "risk": estimate() if records["risk"][row] is not None else None,
+        "at_risk": records["at_risk"][row],
+        "reasons": [dict(reason) for reason in measured.reasons[row]],
+        "scores": {name: _plain(values[row]) for name, values in scores.items()},
     }
 
 
-def _describe_predictions(audit, predictions, classes):
-    y, predicted = audit.y, predictions.predicted
-    if not is_classifier(audit.estimator):
-        missed = ((y - predicted) ** 2).sum() / ((y - y.mean()) ** 2).sum()
-        return {"r2": float(1 - missed)}
-    right = predicted == y
-    counts = np.bincount(y)
-    return {
-        "accuracy": float(right.mean()),
-        "accuracy_by_class": {
-            label: float(right[y == code].mean()) for code, label in enumerate(classes)
-        },
-        "most_frequent_class": classes[counts.argmax()],
-        "part_of_most_frequent_class": float(counts.max() / len(y)),
-    }
+def _estimate(values):
+    ends = zip(("value", "low", "high"), values, strict=True)
+    return {end: _plain(value) for end, value in ends}
+
+
+def _plain_column(values):
+    # Infinite scores become the largest numbers.
+    finite = np.where(np.isnan(values), np.nan, np.nan_to_num(values))
+    return [None if value != value else value for value in finite.tolist()]
+
+
+def _plain_label(label):
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def _plain(value):
+    """Return a value as JSON has it; None for NaN."""
+    value = _plain_label(value)
+    if isinstance(value, float) and not np.isfinite(value):
+        return None if np.isnan(value) else float(np.nan_to_num(value))
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    return str(value)

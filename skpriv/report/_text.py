@@ -7,44 +7,45 @@ from skpriv.utils._text import printable
 
 _WIDTH = 88
 _WIDEST_HEADING = 9
-_WIDEST_ID = 12
-_MOST_CLASSES = 10
+_WIDEST_ID = 20
+_WIDEST_INDENT = 9
+_MOST_GROUPS = 10
 _MOST_NOTES = 20
-_MOST_SCORES_WITH_PERCENTILES = 3
 
 
-def format_report(report):
+def format_report(summary):
     """Lay a report out as text.
 
     Parameters
     ----------
-    report : dict
+    summary : dict
         As `summarise` returns it.
 
     Returns
     -------
     text : str
-        At most 88 characters wide, for up to five scores.
+        At most 88 characters wide.
     """
     sections = [
-        _format_data(report["data"]),
-        _format_notes(report["data"]["notes"]),
-        _format_models(report),
-        _format_most_exposed(report),
-        _format_spread(report["scores"]),
-        _format_classes(report),
-        _format_attack(report["attack"]),
-        _format_agreement(report),
-        _format_meanings(report),
+        _format_subject(summary),
+        _format_notes(summary["data"]["notes"]),
+        _format_verdict(summary["verdict"]),
+        _format_most_exposed(summary),
+        *(_format_groups(column) for column in summary["groups"]),
+        _format_attack(summary),
+        _format_scores(summary["scores"]),
+        _paragraph("", _words.LIMITS),
     ]
     return "\n\n".join(filter(None, sections)) + "\n"
 
 
-def _format_data(data):
+def _format_subject(summary):
+    data = summary["data"]
     lines = [
         _paragraph("Data    ", _words.describe_source(data)),
         _paragraph("Label   ", _words.describe_label(data)),
         _paragraph("Features", _words.describe_features(data)),
+        _paragraph("Model   ", _words.describe_model(summary["model"])),
     ]
     return "\n".join(lines)
 
@@ -58,166 +59,96 @@ def _format_notes(notes):
     return "\n".join([_words.CHECK, *lines])
 
 
-def _format_models(report):
-    lines = [_paragraph("Model   ", _words.describe_model(report["model"]))]
-    if report["neighbors"] is not None:
-        text = _words.describe_neighbors(report["neighbors"], report["scores"])
-        lines.append(_paragraph("k-NN    ", text))
+def _format_verdict(sentences):
+    return "\n".join([_words.VERDICT, *(_paragraph("  -", text) for text in sentences)])
+
+
+def _format_most_exposed(summary):
+    top = summary["most_exposed"]
+    if not top or not summary["scores"]:
+        return None
+    heading, names = _name_records(top)
+    rows = [
+        [name, _words.format_label(r["label"]), *_words.risk_cells(r)]
+        for name, r in zip(names, top, strict=True)
+    ]
+    lines = [_words.title_of_most_exposed(summary)]
+    lines += _table([heading, _words.LABEL, *_words.headings_of_risk(summary)], rows)
+    lines.append(_paragraph("", _words.explain_risk(summary)))
+    lines.append(_words.WHY)
+    for name, record in zip(names, top, strict=True):
+        reasons = [_words.describe_reason(reason) for reason in record["reasons"]]
+        lines.append(_paragraph(f"  {name}:", "; ".join(reasons) or _words.NO_REASON))
     return "\n".join(lines)
 
 
-def _format_most_exposed(report):
-    top, scores = report["most_exposed"], report["scores"]
-    if not scores:
-        return None
-    with_percentiles = len(scores) <= _MOST_SCORES_WITH_PERCENTILES
-    columns = [
-        _name_records(top),
-        (_words.LABEL, [_words.format_label(record["label"]) for record in top]),
-    ]
-    for name, score in scores.items():
-        values = [_words.format_score(record[name]) for record in top]
-        columns.append((score["title"], values))
-        if with_percentiles:
-            shares = [record[f"{name}_percentile"] for record in top]
-            shares = list(map(_words.format_percentile, shares))
-            columns.append((_words.PERCENTILE, shares))
-    attacked = report["attack"] is not None
-    # Beside many scores there is room for one more column.
-    if "like_neighbors" in top[0] and (with_percentiles or not attacked):
-        shares = [f"{record['like_neighbors']:.0%}" for record in top]
-        columns.append((_words.AGREEMENT, shares))
-    if attacked:
-        success = [f"{record['attack_success']:.0%}" for record in top]
-        columns.append((_words.SUCCESS, success))
-    headings, cells = zip(*columns, strict=True)
-    rows = list(zip(*cells, strict=True))
-    return _section(
-        _words.title_of_most_exposed(len(top), headings[2]),
-        _table(headings, rows, left=1, wrapped=True),
-        _words.explain_columns(scores, headings),
-    )
-
-
 def _name_records(records):
-    if "id" in records[0]:
+    if records[0]["id"] is not None:
         ids = [_words.shorten(record["id"], _WIDEST_ID) for record in records]
         return _words.ID, ids
     return _words.RECORD, [f"{record['record']}" for record in records]
 
 
-def _format_spread(scores):
-    if not scores:
-        return None
-    shares = list(next(iter(scores.values()))["top_shares"])
-    rows = []
-    for score in scores.values():
-        spread = score["distribution"]
-        values = (spread[key] for key in ("median", "mean", "maximum"))
-        parts = [spread["unexposed"], *(score["top_shares"][s] for s in shares)]
-        rows.append(
-            [
-                score["title"],
-                *map(_words.format_score, values),
-                *map(_words.format_percent, parts),
-            ]
-        )
-    return _section(
-        _words.SPREAD,
-        _table(_words.headings_of_spread(shares), rows),
-        [_words.explain_spread(shares)],
-    )
-
-
-def _format_classes(report):
-    first = next(iter(report["scores"].values()), None)
-    if first is None or first["by_class"] is None:
-        return None
-    by_class = sorted(
-        first["by_class"].items(),
-        key=lambda item: (item[1]["mean"] is None, -(item[1]["mean"] or 0)),
-    )
+def _format_groups(column):
+    groups = column["groups"]
     rows = [
         [
-            label,
-            f"{part['records']:,}",
-            _words.format_score(part["mean"]),
-            _words.format_percent(part["part_of_records"]),
-            _words.format_percent(part["part_of_sum"]),
+            group["name"],
+            f"{group['records']:,}",
+            *_words.estimate_cells(group["estimate"]),
+            f"{group['at_risk']:,}",
         ]
-        for label, part in by_class[:_MOST_CLASSES]
+        for group in groups[:_MOST_GROUPS]
     ]
-    headings = _words.headings_of_classes(first["title"])
-    if report["attack"] is not None:
-        headings.append(_words.SUCCESS)
-        success = report["attack"]["success_by_class"]
-        for row in rows:
-            row.append(_words.format_percent(success[row[0]]["value"]))
-    title = _words.title_of_classes(len(by_class), len(rows))
-    return _section(title, _table(headings, rows))
+    title = _words.title_of_groups(column["column"], len(groups), len(rows))
+    note = _words.explain_groups(groups)
+    return _section(title, _table(_words.HEADINGS_OF_GROUPS, rows, left=(0,)), note)
 
 
-def _format_attack(attack):
+def _format_attack(summary):
+    attack = summary["attack"]
     if attack is None:
         return None
     rows = [
-        [name, *(_words.format_percent(m[end]) for end in ("value", "low", "high"))]
-        for name, m in _words.measures_of_attack(attack).items()
+        [name, *_words.estimate_cells(estimate)]
+        for name, estimate in _words.measures_of_attack(attack).items()
     ]
     return _section(
-        _words.title_of_attack(attack),
-        _table(_words.headings_of_attack(attack), rows),
+        _words.title_of_attack(summary["risk"]),
+        _table(_words.HEADINGS_OF_ATTACK, rows, left=(0,)),
         _words.explain_attack(attack),
     )
 
 
-def _format_agreement(report):
-    attack, keys = report["attack"], ("value", "low", "high", "attainable")
-    if attack is None or not attack["agreement"]:
+def _format_scores(scores):
+    if not scores:
         return None
-    rows = [
-        [
-            report["scores"][name]["title"],
-            *(_words.format_correlation(agreement[key]) for key in keys),
-            _words.format_percent(agreement["top"]),
-        ]
-        for name, agreement in attack["agreement"].items()
-    ]
-    return _section(
-        _words.AGREEMENT_WITH_ATTACK,
-        _table(_words.headings_of_agreement(attack), rows),
-        [_words.EXPLAIN_AGREEMENT],
-    )
-
-
-def _format_meanings(report):
     lines = [
         _paragraph(f"  {score['title']}:", _words.explain_score(score))
-        for score in report["scores"].values()
+        for score in scores.values()
     ]
-    if lines:
-        lines.insert(0, _words.DIRECTION)
-    lines += [f"  {_words.explain_too_slow(title)}" for title in report["too_slow"]]
-    return "\n".join([*lines, _words.LIMITS])
+    return "\n".join([_words.SCORES, *lines])
 
 
 def _section(title, table, sentences=()):
     note = " ".join(sentences)
-    return "\n".join([title, *table, *([_paragraph("", note)] if note else [])])
+    lines = [*wrap(printable(title), _WIDTH), *table]
+    return "\n".join([*lines, *([_paragraph("", note)] if note else [])])
 
 
-def _table(headings, rows, left=0, wrapped=False):
-    """Lay a table out, its one left-aligned column cut to fit the width."""
-    heads = [wrap(h, _WIDEST_HEADING) if wrapped else [h] for h in headings]
+def _table(headings, rows, left=(0, 1)):
+    """Lay a table out; its last left-aligned column is cut to fit the width."""
+    heads = [wrap(h, _WIDEST_HEADING) for h in headings]
     height = max(map(len, heads))
     heads = [[""] * (height - len(head)) + head for head in heads]
     cells = [[_words.shorten(cell) for cell in row] for row in rows]
     columns = list(zip(*zip(*heads, strict=True), *cells, strict=True))
     widths = [max(map(len, column)) for column in columns]
-    widths[left] -= max(0, sum(widths) + 2 * len(widths) - _WIDTH)
-    columns[left] = [
-        _words.shorten(cell, widths[left]).ljust(widths[left]) for cell in columns[left]
-    ]
+    widths[left[-1]] -= max(0, sum(widths) + 2 * len(widths) - _WIDTH)
+    for j in left:
+        columns[j] = [
+            _words.shorten(cell, widths[j]).ljust(widths[j]) for cell in columns[j]
+        ]
     return [
         "".join(
             f"  {cell.rjust(width)}" for cell, width in zip(row, widths, strict=True)
@@ -227,9 +158,16 @@ def _table(headings, rows, left=0, wrapped=False):
 
 
 def _paragraph(head, text):
+    if not head:
+        return fill(
+            f"  {printable(text)}",
+            _WIDTH,
+            subsequent_indent="  ",
+            break_on_hyphens=False,
+        )
     return fill(
-        f"{head} {printable(text)}" if head else f"  {printable(text)}",
+        f"{printable(head)} {printable(text)}",
         _WIDTH,
-        subsequent_indent=" " * (len(head) + 1) if head else "  ",
+        subsequent_indent=" " * min(len(head) + 1, _WIDEST_INDENT),
         break_on_hyphens=False,
     )

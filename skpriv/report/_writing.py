@@ -22,9 +22,7 @@ class OutputError(OSError):
 
 
 def to_json(report):
-    """Return a report as JSON, without its columns of records.
-
-    What is not known is null.
+    """Return a summary as JSON. What is not known is null.
 
     Parameters
     ----------
@@ -34,10 +32,20 @@ def to_json(report):
     Returns
     -------
     text : str
+        The columns of the records take one line each.
     """
     summary = {key: value for key, value in report.items() if key != "records"}
     text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False)
-    return text + "\n"
+    columns = [
+        f"    {_compact(name)}: {_compact(values)}"
+        for name, values in report["records"].items()
+    ]
+    records = ",\n".join(columns)
+    return f'{text.removesuffix("}").rstrip()},\n  "records": {{\n{records}\n  }}\n}}\n'
+
+
+def _compact(value):
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def to_scores_csv(report):
@@ -60,9 +68,14 @@ def to_scores_csv(report):
     lines = []
     # The writer quotes a line end in a cell only if it ends lines itself.
     writer = csv.writer(_Lines(lines.append), lineterminator="\r\n")
-    writer.writerow(columns)
-    for row in zip(*columns.values(), strict=True):
-        writer.writerow([_without_formula(cell) for cell in row])
+    writer.writerow([_without_formula(name) for name in columns])
+    safe = [
+        [_without_formula(cell) for cell in column]
+        if any(isinstance(cell, str) for cell in column)
+        else column
+        for column in columns.values()
+    ]
+    writer.writerows(zip(*safe, strict=True))
     return "".join(line.removesuffix("\r\n") + "\n" for line in lines)
 
 
@@ -82,7 +95,7 @@ class OutputFiles:
     This is a context manager. On entering, an empty temporary file is made beside each
     file, so that a folder that cannot be written to is noticed before the work is done.
     On leaving, the temporary files replace the files. After an exception they are
-    removed, and older files stay as they were.
+    removed, and older files stay as they were. Only its owner can read a new file.
 
     If standard output or standard error goes to a path (such as /dev/stdout), the text
     is written there after what has been printed.
@@ -132,7 +145,7 @@ class OutputFiles:
             raise OutputError(f"{path}: cannot be written: it is read-only")
         if not target.parent.is_dir():
             raise OutputError(f"{path}: there is no folder {str(path.parent)!r}")
-        self._outputs[path] = PendingFile(target)
+        self._outputs[path] = PendingFile(target, private=True)
 
     def write(self, path, text):
         """Write the text of one of the files.

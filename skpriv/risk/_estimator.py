@@ -25,7 +25,12 @@ from skpriv.risk._covariates import (
     is_linear,
     is_network,
 )
-from skpriv.risk._small_area import estimate_risk, predicted_risk, to_success
+from skpriv.risk._small_area import (
+    detectable_separation,
+    estimate_risk,
+    predicted_risk,
+    to_success,
+)
 from skpriv.utils._optional import import_optional
 from skpriv.utils._pipelines import parts_of
 from skpriv.utils._sklearn import HasMethods, Interval, StrOptions, fit_context
@@ -288,6 +293,7 @@ class RiskEstimator(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
     def _set_estimate(self, estimate, weights):
         self._success = estimate.success
         self._separation, self._variance = estimate.separation, estimate.variance
+        self._shrinkage = estimate.shrinkage
         self.interval_ = estimate.interval
         self.weights_ = weights
 
@@ -403,6 +409,39 @@ class RiskEstimator(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = distance / np.sqrt(self._variance)
         return np.where(self._variance == 0, distance >= 0, ndtr(ratio))
+
+    def detectable_success(self, probability, *, success=0.55):
+        """Success of an attack on each record that would not have gone unnoticed.
+
+        Suppose that the signals of a record, which is not known to be exposed by its
+        scores, were those of a record on which attacks succeed more often. From which
+        success on would the estimate leave a `probability` of `success` or less? The
+        measurement of a record is as often above its true value as below, so that a
+        record of the returned success has an even chance of being noticed.
+
+        Parameters
+        ----------
+        probability : float
+            Largest probability that the success is at most `success`, at which a
+            record is noticed.
+        success : float, default=0.55
+            Between 0.5 and 1.
+
+        Returns
+        -------
+        detectable : ndarray of shape (n_samples,)
+            NaN for records that no shadows measure.
+
+        Raises
+        ------
+        ValueError
+            If no shadows were trained.
+        """
+        check_is_fitted(self, "interval_")
+        if self._shrinkage is None:
+            raise ValueError("detectable_success needs shadows; n_shadows is 0.")
+        separation = detectable_separation(self._shrinkage, probability, success)
+        return np.maximum(ndtr(separation / 2), 0.5)
 
     def _score_records(self):
         return self._success

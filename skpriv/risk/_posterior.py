@@ -74,6 +74,82 @@ class Separation(NamedTuple):
     variance: np.ndarray
 
 
+class Shrinkage(NamedTuple):
+    """What the measurement of each record is weighed against.
+
+    Attributes
+    ----------
+    predicted : ndarray of shape (n_records,)
+        Predicted separation.
+    residual, prediction_error : ndarray of shape (n_records,)
+        Variance of the residuals of the prediction, and of the prediction itself.
+    noise, own_noise : ndarray of shape (n_records,)
+        Variance of the measurement: as it is for records of like predictions, and as
+        it seems to be for the record itself. NaN where nothing is measured.
+    unknown_scale : float
+        See `combine`.
+    n_records : int
+        Of which one is expected to be an outlier.
+    """
+
+    predicted: np.ndarray
+    residual: np.ndarray
+    prediction_error: np.ndarray
+    noise: np.ndarray
+    own_noise: np.ndarray
+    unknown_scale: float
+    n_records: int
+
+    def posterior(self, measured):
+        """Estimate the separation of each record from its measurement.
+
+        Parameters
+        ----------
+        measured : ndarray of shape (n_records,)
+
+        Returns
+        -------
+        separation : Separation
+        """
+        noise, residual = self.noise, self.residual
+        surprise = np.where(np.isfinite(noise), measured - self.predicted, np.nan)
+        usual, usual_variance = self._weigh(surprise, residual, noise)
+        # A record that is noisier than others like it is no outlier for that.
+        noise = np.fmax(noise, self.own_noise)
+        outlier, outlier_variance = self._weigh(
+            surprise, residual + _OUTLIER_VARIANCE, noise
+        )
+        p = _probability_of_outlier(
+            surprise, residual + self.prediction_error + noise, self.n_records
+        )
+        return Separation(
+            (1 - p) * usual + p * outlier,
+            (1 - p) * usual_variance
+            + p * outlier_variance
+            + p * (1 - p) * (usual - outlier) ** 2,
+        )
+
+    def _weigh(self, surprise, residual, noise):
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = np.where(np.isfinite(surprise), residual / (residual + noise), 0.0)
+        share = np.nan_to_num(share)
+        mean = self.predicted + share * np.nan_to_num(surprise)
+        variance = (
+            (1 - share) * residual
+            + (1 - share) ** 2 * self.prediction_error
+            + share * mean**2 * self.unknown_scale / 4
+        )
+        return mean, variance
+
+    def of(self, records):
+        """Return the same for some of the records."""
+        columns = (self.predicted, self.residual, self.prediction_error)
+        columns += (self.noise, self.own_noise)
+        return Shrinkage(
+            *(column[records] for column in columns), self.unknown_scale, self.n_records
+        )
+
+
 def combine(halves, unknown_scale=0.0, prior=PRIOR):
     """Shrink measurements towards predictions.
 
@@ -89,42 +165,27 @@ def combine(halves, unknown_scale=0.0, prior=PRIOR):
     Returns
     -------
     separation : Separation
+    shrinkage : Shrinkage
+        How the measurement of each record was weighed.
     """
     predicted = (halves[0].prediction + halves[1].prediction) / 2
     measured, own_noise = _measure(np.concatenate([half.gaps for half in halves]))
     order = np.argsort(predicted, kind="stable")
     noise = window_means(own_noise, order)
     shape = residual_shape(predicted)
-    residual = residual_scale(halves, shape, noise, prior) * shape
-    prediction_error = _prediction_error(halves, order)
-    surprise = np.where(np.isfinite(noise), measured - predicted, np.nan)
-
-    def posterior(residual, noise):
-        with np.errstate(invalid="ignore", divide="ignore"):
-            share = np.where(np.isfinite(surprise), residual / (residual + noise), 0.0)
-        share = np.nan_to_num(share)
-        mean = predicted + share * np.nan_to_num(surprise)
-        variance = (
-            (1 - share) * residual
-            + (1 - share) ** 2 * prediction_error
-            + share * mean**2 * unknown_scale / 4
-        )
-        return mean, variance
-
-    usual, usual_variance = posterior(residual, noise)
-    # A record that is noisier than others like it is no outlier for that.
-    noise = np.fmax(noise, own_noise)
-    outlier, outlier_variance = posterior(residual + _OUTLIER_VARIANCE, noise)
-    p = _probability_of_outlier(surprise, residual + prediction_error + noise)
-    return Separation(
-        (1 - p) * usual + p * outlier,
-        (1 - p) * usual_variance
-        + p * outlier_variance
-        + p * (1 - p) * (usual - outlier) ** 2,
+    shrinkage = Shrinkage(
+        predicted,
+        residual_scale(halves, shape, noise, prior) * shape,
+        _prediction_error(halves, order),
+        noise,
+        own_noise,
+        unknown_scale,
+        len(predicted),
     )
+    return shrinkage.posterior(measured), shrinkage
 
 
-def _probability_of_outlier(surprise, variance):
+def _probability_of_outlier(surprise, variance, n_records):
     """Probability that a record is the one that is unlike all others.
 
     Parameters
@@ -133,6 +194,8 @@ def _probability_of_outlier(surprise, variance):
         Measurement less prediction; NaN where there is no measurement.
     variance : ndarray of shape (n_records,)
         Its variance for a record that is no outlier.
+    n_records : int
+        Of which one is expected to be an outlier.
 
     Returns
     -------
@@ -141,7 +204,7 @@ def _probability_of_outlier(surprise, variance):
     wide = variance + _OUTLIER_VARIANCE
     with np.errstate(invalid="ignore", divide="ignore"):
         log_ratio = np.log(variance / wide) + surprise**2 * (1 / variance - 1 / wide)
-    odds = log_ratio / 2 - np.log(max(len(surprise) - 1, 1))
+    odds = log_ratio / 2 - np.log(max(n_records - 1, 1))
     return np.nan_to_num(expit(odds))
 
 

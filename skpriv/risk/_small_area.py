@@ -12,7 +12,14 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from skpriv.risk._moments import moments
-from skpriv.risk._posterior import Half, combine, prior_of, residual_shape, window_means
+from skpriv.risk._posterior import (
+    Half,
+    Shrinkage,
+    combine,
+    prior_of,
+    residual_shape,
+    window_means,
+)
 from skpriv.risk._stack import (
     Fitted,
     default_members,
@@ -24,6 +31,8 @@ from skpriv.risk._stack import (
 # Smallest variance of a record's signals, relative to the median of all records.
 _SMALLEST_VARIANCE = 1e-3
 _LARGEST_SUCCESS = 1 - 1e-6
+# The largest that is looked at when asked what can be noticed, in 30 bisections.
+_LARGEST_SEPARATION, _N_BISECTIONS = 16.0, 30
 # A theory that no shadow has confirmed is trusted less.
 _TRUST_WITHOUT_SHADOWS = 0.7
 
@@ -44,6 +53,8 @@ class RiskEstimate(NamedTuple):
         up to 1, or are all 0. NaN with a regressor.
     exposure : ndarray of shape (n_records,)
         The covariate that comes from the shadows.
+    shrinkage : Shrinkage or None
+        What each record's measurement was weighed against; None without shadows.
     """
 
     success: np.ndarray
@@ -52,6 +63,7 @@ class RiskEstimate(NamedTuple):
     variance: np.ndarray
     weights: np.ndarray
     exposure: np.ndarray
+    shrinkage: Shrinkage | None = None
 
 
 def estimate_risk(
@@ -102,7 +114,7 @@ def estimate_risk(
     )
     weight_of_theory = np.mean(weights, axis=0)[-1] if successes else 0.0
     prior = prior_of(weight_of_theory)
-    mean, variance = combine(halves, of_all, prior)
+    (mean, variance), shrinkage = combine(halves, of_all, prior)
     success, interval = to_success(mean, variance, confidence_level)
     back = np.argsort(order, kind="stable")
     return RiskEstimate(
@@ -114,6 +126,7 @@ def estimate_risk(
             np.mean(spreads, axis=0), kept, covariates.shape[2], successes, regressor
         ),
         _exposure(in_, out, y)[1][back],
+        shrinkage.of(back),
     )
 
 
@@ -295,6 +308,32 @@ def to_success(mean, variance, confidence_level=0.95):
     low, high = ndtr((mean - reach) / 2), ndtr((mean + reach) / 2)
     interval = np.stack([np.minimum(low, success), np.maximum(high, success)], axis=1)
     return np.maximum(success, 0.5), np.maximum(interval, 0.5)
+
+
+def detectable_separation(shrinkage, probability, success):
+    """Find the measured separation at which the success of each record is noticed.
+
+    Parameters
+    ----------
+    shrinkage : Shrinkage
+    probability : float
+        Largest probability that the success is at most `success`.
+    success : float
+
+    Returns
+    -------
+    separation : ndarray of shape (n_records,)
+        NaN for records that are not measured.
+    """
+    least, reach = 2 * ndtri(success), -ndtri(probability)
+    low = np.zeros(len(shrinkage.predicted))
+    high = np.full(len(low), _LARGEST_SEPARATION)
+    for _ in range(_N_BISECTIONS):
+        middle = (low + high) / 2
+        mean, variance = shrinkage.posterior(middle)
+        noticed = mean - reach * np.sqrt(variance) >= least
+        low, high = np.where(noticed, low, middle), np.where(noticed, middle, high)
+    return np.where(np.isfinite(shrinkage.noise), high, np.nan)
 
 
 def predicted_risk(success, confidence_level=0.95):

@@ -14,6 +14,8 @@ class PendingFile:
     ----------
     target : pathlib.Path
         The file to write. Its permissions are kept if it exists.
+    private : bool, default=False
+        Whether only its owner can read the file, if it is new.
 
     Raises
     ------
@@ -21,11 +23,11 @@ class PendingFile:
         If the folder cannot be written to.
     """
 
-    def __init__(self, target):
+    def __init__(self, target, private=False):
         self.target = target
         self._temporary = target.with_name(f".{target.name}.{token_hex(4)}.tmp")
-        with open(self._temporary, "xb"):
-            pass
+        mode = 0o600 if private else 0o666
+        os.close(os.open(self._temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
         if target.exists():
             self._temporary.chmod(target.stat().st_mode & 0o777)
 
@@ -51,20 +53,22 @@ class PendingFile:
         self._temporary.unlink(missing_ok=True)
 
 
-def replace_whole(path, content):
+def replace_whole(path, content, private=False):
     """Replace the content of a file, or leave the file as it is.
 
     Parameters
     ----------
     path : pathlib.Path
     content : bytes
+    private : bool, default=False
+        Whether only its owner can read the file, if it is new.
 
     Raises
     ------
     OSError
         If the file cannot be written. It is then unchanged.
     """
-    pending = PendingFile(path)
+    pending = PendingFile(path, private)
     try:
         pending.write(content)
         pending.commit()

@@ -60,7 +60,7 @@ def test_few_shadows_leave_the_prior_as_it_is():
 def test_combination_beats_both_parts_and_knows_its_error(n_pairs):
     rng = np.random.default_rng(0)
     true, predicted, drawn = halves(rng, 0.1, n_pairs, noise=2.0)
-    estimate = combine(drawn)
+    estimate, _ = combine(drawn)
     measured = np.concatenate([half.gaps for half in drawn]).mean(axis=0)
     error = np.mean((estimate.mean - true) ** 2)
     assert error < np.mean((predicted - true) ** 2)
@@ -74,7 +74,7 @@ def test_records_that_were_not_measured_keep_their_prediction():
     _, predicted, drawn = halves(rng, 0.1, 8)
     for half in drawn:
         half.gaps[:, :10] = np.nan
-    estimate = combine(drawn)
+    estimate, _ = combine(drawn)
     np.testing.assert_array_equal(estimate.mean[:10], predicted[:10])
     assert np.isfinite(estimate.variance).all()
 
@@ -89,7 +89,7 @@ def test_a_lone_exposed_record_is_not_taken_for_one_of_the_others(n_pairs):
     )
     for half in drawn:
         half.gaps[:, 0] += 6
-    estimate = combine(drawn)
+    estimate, _ = combine(drawn)
     sd = np.sqrt(estimate.variance)
     assert abs(estimate.mean[0] - 6) < 3 * sd[0]
     assert 0 < sd[0] < 1

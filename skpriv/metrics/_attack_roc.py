@@ -1,0 +1,113 @@
+"""The ROC curve of an attack, with a band."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from scipy.stats import beta
+from sklearn.utils import Bunch
+
+from skpriv.metrics._roc import (
+    area_under_curve,
+    members_found,
+    split_by_membership,
+    targets_of,
+)
+from skpriv.utils._intervals import proportion_interval
+from skpriv.utils._sklearn import Interval, validate_params
+
+
+@validate_params(
+    {
+        "y_true": ["array-like"],
+        "y_score": ["array-like"],
+        "confidence_level": [Interval(Real, 0, 1, closed="neither")],
+        "max_points": [Interval(Integral, 2, None, closed="left")],
+    },
+    prefer_skip_nested_validation=True,
+)
+def attack_roc(y_true, y_score, *, confidence_level=0.95, max_points=200):
+    """ROC curve of an attack from the smallest measurable rate on, with a band.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_targets, n_samples)
+        True (or 1) for a member, False (or 0) for a non-member.
+    y_score : array-like of the same shape
+        Score of each record; higher: more likely a member. The curve of several
+        targets, such as the ``membership`` and ``scores`` of
+        :func:`~skpriv.evaluation.membership_game`, is the mean of theirs. With several
+        targets, NaN marks records that are left out.
+    confidence_level : float, default=0.95
+        Level of the band.
+    max_points : int, default=200
+        Largest number of points of the curve.
+
+    Returns
+    -------
+    roc : :class:`~sklearn.utils.Bunch`
+        Arrays of shape (n_points,): ``fpr``, evenly spaced on a logarithmic axis,
+        from one non-member to 1; ``tpr``, as :func:`tpr_at_fpr` computes it; and the
+        ends of the band, ``low`` and ``high``. Also ``auc``, ``n_targets`` and
+        ``confidence_level``.
+
+    Notes
+    -----
+    The band of a single target is a confidence band, pointwise: at each false positive
+    rate by itself, it contains the true positive rate with probability
+    `confidence_level` or more. It accounts for the errors of both rates, each of which
+    has half of those that are allowed, by the interval of Clopper and Pearson: its
+    lower end is the lower limit of the true positive rate at the lowest threshold of
+    which the false positive rate is within limits, and so for the upper end. So it is
+    wider than ``tpr_interval`` of :func:`attack_report`, which takes the threshold as
+    given.
+
+    The band of several targets has `confidence_level` of them: it shows how much
+    models differ, and not how precisely their mean is known.
+
+    Examples
+    --------
+    >>> from skpriv.metrics import attack_roc
+    >>> roc = attack_roc([1, 1, 1, 1, 0, 0], [5.0, 4.0, 2.0, 0.0, 3.0, 1.0])
+    >>> roc.fpr, roc.tpr
+    (array([0.5, 1. ]), array([0.75, 1.  ]))
+    """
+    targets = [split_by_membership(*target) for target in targets_of(y_true, y_score)]
+    n_nonmembers = min(nonmembers.size for _, nonmembers in targets)
+    steps = np.geomspace(1, n_nonmembers, min(max_points, n_nonmembers))
+    fpr = np.unique(np.rint(steps)) / n_nonmembers
+    tpr = np.array([members_found(*target, fpr) / target[0].size for target in targets])
+    if len(targets) == 1:
+        low, high = _band(*targets[0], fpr, confidence_level)
+    else:
+        tail = (1 - confidence_level) / 2
+        low, high = np.quantile(tpr, [tail, 1 - tail], axis=0)
+    return Bunch(
+        fpr=fpr,
+        tpr=tpr.mean(axis=0),
+        low=low,
+        high=high,
+        auc=float(np.mean([area_under_curve(*target) for target in targets])),
+        n_targets=len(targets),
+        confidence_level=confidence_level,
+    )
+
+
+def _band(members, nonmembers, fpr, confidence_level):
+    """Bound the true positive rate at each false positive rate, from both sides."""
+    level = (1 + confidence_level) / 2
+    members, nonmembers = np.sort(members), np.sort(nonmembers)[::-1]
+    # The true rate at the score of the k-th non-member has a beta distribution.
+    rank = np.arange(1, nonmembers.size + 1)
+    tail = (1 - level) / 2
+    least, most = beta.ppf([[tail], [1 - tail]], rank, nonmembers.size + 1 - rank)
+    # Of the ranks whose rate is surely below, the last, and above, the first.
+    below = np.searchsorted(most, fpr, side="right") - 1
+    above = np.searchsorted(least, fpr, side="left")
+    low, high = np.zeros(fpr.size), np.ones(fpr.size)
+    known = below >= 0
+    hits = members.size - np.searchsorted(members, nonmembers[below[known]], "right")
+    low[known] = proportion_interval(hits, members.size, level)[:, 0]
+    known = above < nonmembers.size
+    hits = members.size - np.searchsorted(members, nonmembers[above[known]], "left")
+    high[known] = proportion_interval(hits, members.size, level)[:, 1]
+    return low, high
