@@ -45,6 +45,8 @@ class Settings:
         As in `audit`.
     n_neighbors : int
         How many neighbours a record is compared with.
+    measures : {"auto"} or bool
+        As in `audit`.
     progress : Silent
     """
 
@@ -58,6 +60,7 @@ class Settings:
     X_test: Any = None
     y_test: Any = None
     n_neighbors: int = 5
+    measures: str | bool = "auto"
     progress: Silent = field(default_factory=Silent)
 
 
@@ -130,7 +133,7 @@ def conduct(model, subject, settings):
         if why_not is None:
             risk = _estimate_risk(model, given_fitted, subject, settings)
             fitted = risk.attack_.target_
-            measured = _can_be_measured(model, subject.y)
+            measured = can_be_measured(risk, subject.y)
             at_risk = nothing.copy()
             at_risk[records_at_risk(risk, fdr=settings.fdr).records] = True
             at_risk &= measured
@@ -213,9 +216,19 @@ def _estimate_risk(model, given_fitted, subject, settings):
         return risk.fit(subject.X, subject.y)
 
 
-def _can_be_measured(model, y):
-    """Tell which records leave others of their class when they are left out."""
-    if is_regressor(model):
+def can_be_measured(risk, y):
+    """Tell which records leave others of their class when they are left out.
+
+    Parameters
+    ----------
+    risk : RiskEstimator
+    y : ndarray of shape (n_records,)
+
+    Returns
+    -------
+    measured : ndarray of shape (n_records,), dtype bool
+    """
+    if not hasattr(risk, "classes_"):
         return np.ones(len(y), dtype=bool)
     _, codes, numbers = np.unique(y, return_inverse=True, return_counts=True)
     return numbers[codes] > 1

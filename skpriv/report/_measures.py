@@ -8,42 +8,35 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone, is_regressor
+from sklearn.base import clone
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
-from skpriv import RiskEstimator
 from skpriv.evaluation import records_at_risk
-from skpriv.report._performance import (
-    accuracy,
-    is_neighbors,
-    predict_left_out,
-    r2,
-)
-from skpriv.report._progress import Silent
+from skpriv.report._conduct import can_be_measured, measure_of, rank
+from skpriv.report._performance import is_neighbors, predict_left_out
+from skpriv.risk import RiskEstimator
 from skpriv.utils._optional import import_optional
 from skpriv.utils._pipelines import last_step, parts_of, replace_last_step
 from skpriv.utils._sklearn import safe_indexing
 from skpriv.utils._text import count
 from skpriv.utils._training import fit_clone
 
+# An audit that took longer is not repeated for each measure, unless asked to.
+MOST_SECONDS = 10.0
 # A value of a category that fewer records have is merged with others.
 _FEWEST_ALIKE = 10
-_FEWEST_SHADOWS, _MOST_SHADOWS = 8, 16
+_MOST_SHADOWS = 16
 _MOST_EXPOSED = 10
 # At most a tenth of the records is left out.
 _LEFT_OUT_OF = 10
 _MOST_NAMES = 3
+# A column of no more different numbers may hold codes.
+_MOST_CODES = 20
 _LONGEST_REASON = 160
-_GUARANTEE = {
-    "name": "differential privacy",
-    "change": "train with differential privacy, for example by Opacus or diffprivlib",
-    "after": None,
-    "note": "the only measure with a guarantee for each person; it is not tried here",
-}
 
 
 class Setting(NamedTuple):
@@ -148,55 +141,6 @@ _SETTINGS = (
 )
 
 
-@dataclass(frozen=True)
-class Records:
-    """The records that a model is trained on, as it takes them and as people do.
-
-    Attributes
-    ----------
-    X : {ndarray, sparse matrix, DataFrame} of shape (n_records, ...)
-    y : ndarray of shape (n_records,)
-    frame : DataFrame of shape (n_records, n_columns) or None
-        The columns as people know them. None: no column is changed.
-    encode : callable or None
-        Makes `X` of `frame`. None: `X` has the same columns.
-    """
-
-    X: Any
-    y: np.ndarray
-    frame: Any = None
-    encode: Callable | None = None
-
-    def with_columns(self, columns):
-        """Return the rows with other values in some columns.
-
-        Parameters
-        ----------
-        columns : dict of str to Series of shape (n_records,)
-
-        Returns
-        -------
-        X : {ndarray, DataFrame}
-        """
-        if self.encode is not None:
-            return self.encode(self.frame.assign(**columns))
-        X = self.X.copy()
-        for name, values in columns.items():
-            place = self.frame.columns.get_loc(name)
-            if isinstance(X, np.ndarray):
-                X[:, place] = values
-            else:
-                X.isetitem(place, values.set_axis(X.index))
-        return X
-
-    @property
-    def has_columns(self):
-        """Whether columns can be changed."""
-        if self.frame is None or self.encode is not None:
-            return self.frame is not None
-        return isinstance(self.X, np.ndarray) or hasattr(self.X, "isetitem")
-
-
 class Trial(NamedTuple):
     """A measure to try.
 
@@ -216,101 +160,72 @@ class Trial(NamedTuple):
     kept: np.ndarray | None = None
 
 
-@dataclass(frozen=True)
-class Procedure:
-    """How a measure is measured.
-
-    Attributes
-    ----------
-    n_shadows, fdr, n_jobs, random_state
-        As in `measure_options`.
-    """
-
-    n_shadows: int
-    fdr: float
-    n_jobs: int | None
-    random_state: int | None
-
-
-def measure_options(
-    model,
-    records,
-    risk,
-    *,
-    reasons=(),
-    performance=None,
-    fdr=0.05,
-    n_shadows=16,
-    n_jobs=None,
-    random_state=0,
-    progress=None,
-):
+def measure_options(measured):
     """Try what would protect the records better, and measure what it does.
 
     Parameters
     ----------
-    model : classifier or regressor
-        The audited model. Its copies are fitted.
-    records : Records
-    risk : RiskEstimator
-        Fitted on the records; its shadows and seed are those of the audit.
-    reasons : sequence of list of dict, default=()
-        Why each record is exposed.
-    performance : dict, default=None
-        Accuracy or R² of the model on records left out, with its interval. None: it is
-        measured.
-    fdr : float, default=0.05
-        The false discovery rate of the records at risk.
-    n_shadows : int, default=16
-        The number of shadows of the audit. Between 8 and 16 are trained for each
-        measure.
-    n_jobs : int, default=None
-    random_state : int, default=0
-    progress : Silent, default=None
+    measured : Measured
+        What an audit has measured. At most 16 shadows are trained for each measure; if
+        the audit had more, its own figures are measured again with 16.
 
     Returns
     -------
     measures : dict or None
-        "before" and "tried", as in the summary of an audit. What cannot be tried has
-        None for "after", and a note that says why. None if no copy of the model can be
-        trained, since it is frozen.
+        "before" and "tried", as in the summary of an audit, and "not_tried": the
+        measures that could not be tried, and why. None if nothing was measured, or no
+        copy of the model can be trained, since it is frozen.
     """
-    if parts_of(model).frozen:
+    if measured.risk is None or parts_of(measured.given).frozen:
         return None
-    progress = Silent() if progress is None else progress
-    shadows = min(max(n_shadows, _FEWEST_SHADOWS), _MOST_SHADOWS)
-    procedure = Procedure(shadows, fdr, n_jobs, random_state)
-    plain = Trial("", "", clone(model), records.X)
-    at_risk = _is_at_risk(risk, records.y, fdr)
+    settings = replace(
+        measured.settings,
+        n_shadows=min(measured.settings.n_shadows, _MOST_SHADOWS),
+        cache_dir=None,
+    )
+    model = clone(measured.given)
+    tried, not_tried = [], []
     with warnings.catch_warnings():
-        # On convergence, for example; the model that is audited has warned of them.
+        # On convergence, for example; the audit itself has told them.
         warnings.simplefilter("ignore")
-        if shadows != n_shadows:
-            risk = _estimate_risk(plain, records.y, procedure)
-            performance = performance or _perform(plain, records.y, procedure)
-        elif performance is None:
-            performance = _perform(plain, records.y, procedure)
-        before = _figures(risk, records.y, performance, fdr)
-        trials = list(_trials(plain.model, records, risk, at_risk, reasons))
-        tried = []
-        with progress.step("trying what would help", len(trials)):
+        trials = list(_trials(model, measured))
+        with settings.progress.step("trying what would help", len(trials) + 1):
+            before = _before(measured, model, settings)
+            settings.progress.advance()
             for trial in trials:
-                tried.append(_try(trial, records.y, at_risk, procedure))
-                progress.advance()
-    return {"before": before, "tried": [*tried, dict(_GUARANTEE)]}
+                entry = {"name": trial.name, "change": trial.change}
+                try:
+                    tried.append(entry | _try(trial, measured, settings))
+                except (ValueError, TypeError, ArithmeticError) as error:
+                    not_tried.append(entry | {"reason": _first_line(error)})
+                settings.progress.advance()
+    return {"before": before, "tried": tried, "not_tried": not_tried}
 
 
-def _trials(model, records, risk, at_risk, reasons):
-    order = np.argsort(-risk.scores_, kind="stable")
+def _before(measured, model, settings):
+    y, plain = measured.subject.y, Trial("", "", model, measured.subject.X)
+    found, risk = measured.performance, measured.risk
+    if settings.n_shadows != measured.settings.n_shadows:
+        risk = _estimate_risk(plain, y, settings)
+    if found.is_test or measured.settings.cv is not None:
+        performance = _perform(plain, y, settings)
+    else:
+        performance = _estimate(measure_of(model)(found.y, found.predicted))
+    return _figures(risk, y, performance, settings)
+
+
+def _trials(model, measured):
+    subject, at_risk, order = measured.subject, measured.at_risk, measured.order
     exposed = order[at_risk[order]] if at_risk.any() else order[:_MOST_EXPOSED]
-    yield from _settings(model, records)
-    if records.has_columns:
-        yield from _merged_values(model, records)
-        yield from _column_left_out(model, records, reasons, exposed)
-    yield from _records_left_out(model, records, at_risk, exposed)
+    yield from _settings(model, subject)
+    if _has_columns(subject):
+        yield from _merged_values(model, subject)
+        yield from _capped_numbers(model, subject)
+        yield from _column_left_out(model, subject, measured.reasons, exposed)
+    yield from _records_left_out(model, subject, at_risk, exposed)
 
 
-def _settings(model, records):
+def _settings(model, subject):
     """Change one parameter of the model at the end of Pipelines at a time."""
     last = last_step(model)
     parameters = last.get_params()
@@ -321,7 +236,7 @@ def _settings(model, records):
         value = parameters.get(name)
         if value is None and name in parameters:
             continue
-        better = setting.change(value, len(records.y))
+        better = setting.change(value, len(subject.y))
         if better is None:
             continue
         before = "" if value is None else f" in place of {_show(value)}"
@@ -329,7 +244,7 @@ def _settings(model, records):
             setting.name,
             f"{name} = {_show(better)}{before}",
             _with_parameter(model, name, better),
-            records.X,
+            subject.X,
         )
 
 
@@ -343,11 +258,11 @@ def _show(value):
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _merged_values(model, records):
+def _merged_values(model, subject):
     """Let the values that few records have become one, in each column of categories."""
-    columns, changed = {}, np.zeros(len(records.y), dtype=bool)
-    for name in records.frame.columns:
-        values = records.frame[name]
+    columns, changed = {}, np.zeros(len(subject.y), dtype=bool)
+    for name in subject.frame.columns:
+        values = subject.frame[name]
         merged = _values_to_merge(values) if _is_category(values) else []
         if merged:
             is_rare = values.isin(merged[1:])
@@ -360,7 +275,7 @@ def _merged_values(model, records):
             f"records have become one value; {count(int(changed.sum()), 'record')} "
             "changed",
             model,
-            records.with_columns(columns),
+            _with_columns(subject, columns),
         )
 
 
@@ -385,37 +300,66 @@ def _values_to_merge(values):
     return rare if len(rare) > 1 else []
 
 
-def _column_left_out(model, records, reasons, exposed):
+def _capped_numbers(model, subject):
+    """Let the extreme numbers of each quantity be those of others too."""
+    columns, changed = {}, np.zeros(len(subject.y), dtype=bool)
+    for name in subject.frame.columns:
+        values = subject.frame[name]
+        if not _is_quantity(values):
+            continue
+        ordered = np.sort(values.dropna().to_numpy())
+        if ordered.size >= _FEWEST_ALIKE * _LEFT_OUT_OF:
+            capped = values.clip(ordered[_FEWEST_ALIKE - 1], ordered[-_FEWEST_ALIKE])
+            columns[name] = capped
+            changed |= (capped != values).to_numpy() & values.notna().to_numpy()
+    if columns:
+        yield Trial(
+            "extreme numbers capped",
+            f"in {_listed(list(columns))}, numbers beyond the {_FEWEST_ALIKE}th "
+            "highest and lowest become equal to it; "
+            f"{count(int(changed.sum()), 'record')} changed",
+            model,
+            _with_columns(subject, columns),
+        )
+
+
+def _is_quantity(values):
+    types = import_optional("pandas", extra="report").api.types
+    is_number = types.is_numeric_dtype(values) and not types.is_bool_dtype(values)
+    return is_number and values.nunique() > _MOST_CODES
+
+
+def _column_left_out(model, subject, reasons, exposed):
     """Leave out the column that exposes most: all records have one value of it."""
     names = Counter(
         reason["column"]
         for record in exposed
-        for reason in (reasons[record] if len(reasons) else ())
-        if reason["kind"] == "rare_value" and reason["column"] in records.frame.columns
+        for reason in reasons[record]
+        if reason["kind"] == "rare_value" and reason["column"] in subject.frame.columns
     )
-    if not names or records.frame.shape[1] < 2:
+    if not names or subject.frame.shape[1] < 2:
         return
     ((name, number),) = names.most_common(1)
-    values = records.frame[name]
+    values = subject.frame[name]
     usual = values.mode()
     if usual.empty:
         return
     one_value = values.mask(np.ones(len(values), dtype=bool), usual.iloc[0])
     yield Trial(
         "column left out",
-        f"'{name}', which {count(number, 'exposed record')} "
-        f"{'has' if number == 1 else 'have'} a rare value of, is the same for all",
+        f"'{name}' is the same for all records; {count(number, 'exposed record')} "
+        f"{'has' if number == 1 else 'have'} a rare value of it",
         model,
-        records.with_columns({name: one_value}),
+        _with_columns(subject, {name: one_value}),
     )
 
 
-def _records_left_out(model, records, at_risk, exposed):
-    number, most = int(at_risk.sum()), max(1, len(records.y) // _LEFT_OUT_OF)
+def _records_left_out(model, subject, at_risk, exposed):
+    number, most = int(at_risk.sum()), max(1, len(subject.y) // _LEFT_OUT_OF)
     if not number:
         return
     left_out = exposed[:most]
-    kept = np.ones(len(records.y), dtype=bool)
+    kept = np.ones(len(subject.y), dtype=bool)
     kept[left_out] = False
     what = f"the {count(number, 'record')} at risk"
     if number > most:
@@ -423,12 +367,34 @@ def _records_left_out(model, records, at_risk, exposed):
     elif number == 1:
         what = "the record at risk"
     yield Trial(
-        "most exposed records left out",
-        f"{what} {'is' if left_out.size == 1 else 'are'} not trained on",
+        "most exposed left out",
+        f"{what} {'is' if len(left_out) == 1 else 'are'} not trained on",
         model,
-        records.X,
+        subject.X,
         kept,
     )
+
+
+def _has_columns(subject):
+    """Tell whether the model's features can be made of changed columns."""
+    if subject.frame is None or subject.encode is not None:
+        return subject.frame is not None
+    X = subject.X
+    return isinstance(X, np.ndarray) or hasattr(X, "isetitem")
+
+
+def _with_columns(subject, columns):
+    """Return the rows that the model takes, with other values in some columns."""
+    if subject.encode is not None:
+        return subject.encode(subject.frame.assign(**columns))
+    X = subject.X.copy()
+    for name, values in columns.items():
+        place = subject.frame.columns.get_loc(name)
+        if isinstance(X, np.ndarray):
+            X[:, place] = values
+        else:
+            X.isetitem(place, values.set_axis(X.index))
+    return X
 
 
 def _listed(names):
@@ -437,25 +403,21 @@ def _listed(names):
     return shown + (f" and {count(n_more, 'more column')}" if n_more > 0 else "")
 
 
-def _try(trial, y, at_risk, procedure):
-    entry = {"name": trial.name, "change": trial.change, "after": None, "note": None}
-    try:
-        performance = _perform(trial, y, procedure)
-        risk = _estimate_risk(trial, y, procedure)
-    except (ValueError, TypeError, ArithmeticError) as error:
-        entry["note"] = f"it could not be tried: {_first_line(error)}"
-        return entry
+def _try(trial, measured, settings):
+    y = measured.subject.y
+    performance = _perform(trial, y, settings)
+    risk = _estimate_risk(trial, y, settings)
     labels = y if trial.kept is None else y[trial.kept]
-    entry["after"] = _figures(risk, labels, performance, procedure.fdr)
+    note = None
     if trial.kept is not None:
-        now = _is_at_risk(risk, labels, procedure.fdr)
-        number = int((now & ~at_risk[trial.kept]).sum())
+        now = _is_at_risk(risk, labels, settings.fdr)
+        number = int((now & ~measured.at_risk[trial.kept]).sum())
         are, were = ("is", "was") if number == 1 else ("are", "were")
-        entry["note"] = (
+        note = (
             f"of the {count(len(labels), 'record')} that are left, {number:,} {are} at "
             f"risk now that {were} not before"
         )
-    return entry
+    return {"after": _figures(risk, labels, performance, settings), "note": note}
 
 
 def _first_line(error):
@@ -463,21 +425,21 @@ def _first_line(error):
     return line if len(line) <= _LONGEST_REASON else line[: _LONGEST_REASON - 3] + "..."
 
 
-def _estimate_risk(trial, y, procedure):
+def _estimate_risk(trial, y, settings):
     X = trial.X
     if trial.kept is not None:
         X, y = safe_indexing(X, np.flatnonzero(trial.kept)), y[trial.kept]
     return RiskEstimator(
         trial.model,
-        n_shadows=procedure.n_shadows,
-        n_jobs=procedure.n_jobs,
-        random_state=procedure.random_state,
+        n_shadows=settings.n_shadows,
+        n_jobs=settings.n_jobs,
+        random_state=settings.random_state,
     ).fit(X, y)
 
 
-def _perform(trial, y, procedure):
+def _perform(trial, y, settings):
     """Predict all records by models that were not trained on them."""
-    seed = procedure.random_state
+    seed = settings.random_state
     kept = np.ones(len(y), dtype=bool) if trial.kept is None else trial.kept
     inside, outside = np.flatnonzero(kept), np.flatnonzero(~kept)
     X = safe_indexing(trial.X, inside)
@@ -488,17 +450,23 @@ def _perform(trial, y, procedure):
         model = fit_clone(trial.model, X, y[inside], seed=seed)
         rows = safe_indexing(trial.X, outside)
         predicted[outside] = np.asarray(model.predict(rows)).reshape(-1)
-    measure = r2 if is_regressor(trial.model) else accuracy
-    return dict(zip(("value", "low", "high"), measure(y, predicted), strict=True))
+    return _estimate(measure_of(trial.model)(y, predicted))
 
 
-def _figures(risk, y, performance, fdr):
-    measured = _can_be_measured(risk, y)
+def _estimate(values):
+    values = [None if np.isnan(value) else float(value) for value in values]
+    return dict(zip(("value", "low", "high"), values, strict=True))
+
+
+def _figures(risk, y, performance, settings):
+    measured = can_be_measured(risk, y)
+    at_risk = _is_at_risk(risk, y, settings.fdr)
+    first = rank(risk, measured, at_risk)[len(y) - measured.sum()]
     return {
         "performance": performance,
         "mean_risk": float(risk.scores_[measured].mean()),
-        "at_risk": int(_is_at_risk(risk, y, fdr).sum()),
-        "highest": float(risk.scores_[measured].max()),
+        "at_risk": int(at_risk.sum()),
+        "highest": float(risk.scores_[first]),
         "records": len(y),
     }
 
@@ -506,12 +474,4 @@ def _figures(risk, y, performance, fdr):
 def _is_at_risk(risk, y, fdr):
     found = np.zeros(len(y), dtype=bool)
     found[records_at_risk(risk, fdr=fdr).records] = True
-    return found & _can_be_measured(risk, y)
-
-
-def _can_be_measured(risk, y):
-    """Tell which records leave others of their class when they are left out."""
-    if not hasattr(risk, "classes_"):
-        return np.ones(len(y), dtype=bool)
-    _, codes, numbers = np.unique(y, return_inverse=True, return_counts=True)
-    return numbers[codes] > 1
+    return found & can_be_measured(risk, y)

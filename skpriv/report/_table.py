@@ -71,6 +71,7 @@ def subject_of_table(table, *, groups=(), source="", file=None):
         source=source,
         notes=table.notes,
         data_hash=None if file is None else hash_of_file(file),
+        encode=table.encoder.transform,
     )
 
 
