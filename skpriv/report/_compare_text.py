@@ -91,8 +91,8 @@ def _format_records(comparison, n_top):
         [_short(r["record"]), _short(r["label"]), *_cells(r, "proportion")] for r in top
     ]
     title = (
-        f"The risk of {n_higher:,} records is higher, and that of {n_lower:,} lower, "
-        "beyond its intervals. The largest changes:"
+        f"Beyond its intervals, the risk of {count(n_higher, 'record')} is higher, and "
+        f"that of {count(n_lower, 'record')} is lower. The largest changes:"
     )
     head = [name, "label", "before", "after", "change", ""]
     return "\n".join([_paragraph("", title), *_table(head, rows, left=2)])
@@ -102,14 +102,17 @@ def _format_groups(entry):
     rows = [
         [
             _short(group["name"]),
-            f"{group['records']['before']:,}",
-            f"{group['records']['after']:,}",
+            _show_numbers(**group["records"]),
             *_cells(group, "proportion"),
         ]
         for group in entry["groups"]
     ]
-    head = ["group", "records", "now", "before", "after", "change", ""]
+    head = ["group", "records", "before", "after", "change", ""]
     return "\n".join([f"Mean risk by {_short(entry['column'])}", *_table(head, rows)])
+
+
+def _show_numbers(before, after):
+    return f"{before:,}" if before == after else f"{before:,}, then {after:,}"
 
 
 def _cells(change, unit):
