@@ -5,10 +5,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skpriv.datasets import TableError
+from skpriv.datasets import TableError, encode_table
 
 _YES = {"1", "1.0", "true", "yes", "y", "t"}
 _NO = {"0", "0.0", "false", "no", "n", "f"}
+
+
+class Rest(NamedTuple):
+    """Records of a table that a model was not trained on.
+
+    Attributes
+    ----------
+    frame : DataFrame of shape (n_rest, n_columns)
+    X : ndarray of shape (n_rest, n_features)
+        Encoded like the training records.
+    y : ndarray of shape (n_rest,)
+        Classes are numbered like those of the training records, -1 being another one.
+    """
+
+    frame: object
+    X: np.ndarray
+    y: np.ndarray
 
 
 class Members(NamedTuple):
@@ -24,6 +41,11 @@ class Members(NamedTuple):
 
     mask: np.ndarray
     column: str | None
+
+    @property
+    def places(self):
+        """The number of each training record in the table, from 1."""
+        return np.flatnonzero(self.mask) + 1
 
 
 def read_members(source, table, ids=None):
@@ -105,3 +127,40 @@ def _read_lines(path):
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise TableError(f"--members {path}: cannot be read: {reason}") from error
+
+
+def encode_members(table, label, mask, **options):
+    """Encode the training records of a table, and the others like them.
+
+    Parameters
+    ----------
+    table : DataFrame of shape (n_records, n_columns)
+    label : str
+    mask : ndarray of shape (n_records,), dtype bool
+        True for a training record.
+    **options
+        Passed to `encode_table`.
+
+    Returns
+    -------
+    encoded : EncodedTable
+        The training records.
+    rest : Rest or None
+        The others; None if there are none.
+
+    Raises
+    ------
+    TableError
+    """
+    whole = encode_table(table, label, **options)
+    if mask.all():
+        return whole, None
+    part = table[mask]
+    part.attrs = table.attrs
+    encoded = encode_table(part, label, **{**options, "task": whole.task})
+    frame, y = whole.frame[~mask], whole.y[~mask]
+    if whole.classes is not None:
+        known = {name: code for code, name in enumerate(encoded.classes)}
+        codes = np.array([known.get(name, -1) for name in whole.classes])
+        y = codes[y]
+    return encoded, Rest(frame, encoded.encoder.transform(frame), y)

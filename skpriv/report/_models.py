@@ -59,20 +59,6 @@ class GivenModel:
     notes: list[str] = field(default_factory=list)
 
 
-def is_model_source(text):
-    """Whether a text has the form of a file or of an object, and not of a name.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    is_source : bool
-    """
-    return bool(Path(text).suffix or ":" in text or "/" in text or "\\" in text)
-
-
 def load_model(source, *, trust=()):
     """Load the model that a user named.
 
@@ -148,7 +134,7 @@ def _load_skops(path, trust):
     io = import_optional("skops.io", extra="report")
     _check_file(path)
     trust = [name for name in trust if name != PICKLE]
-    with _naming_failure(path, "cannot be loaded as a file of skops"):
+    with naming_failure(path, "cannot be loaded as a file of skops"):
         found = io.get_untrusted_types(file=path)
         untrusted = sorted(set(found) - set(trust))
         if untrusted:
@@ -170,7 +156,7 @@ def _load_pickle(path, trust):
         )
     import joblib
 
-    with _naming_failure(path, "cannot be loaded as a file of pickle or joblib"):
+    with naming_failure(path, "cannot be loaded as a file of pickle or joblib"):
         return joblib.load(path)
 
 
@@ -207,14 +193,20 @@ def _import_object(source, trust):
         found = getattr(found, name)
     makes_model = isinstance(found, type) or not hasattr(found, "fit")
     if makes_model and callable(found):
-        with _naming_failure(source, f"calling {path}() failed"):
+        with naming_failure(source, f"calling {path}() failed"):
             found = found()
     return found
 
 
 @contextmanager
-def _naming_failure(source, what):
-    """Raise any error of code that is not ours as one line that says where."""
+def naming_failure(source, what):
+    """Raise any error of a model as a `ModelError`, one line that says where.
+
+    Parameters
+    ----------
+    source, what : str
+        Which model, and what failed.
+    """
     try:
         yield
     except ModelError:
@@ -263,7 +255,7 @@ def _is_fitted(estimator):
     return True
 
 
-def features_for(model, frame, encoded):
+def features_for(model, frame, encode):
     """Return a table's features in the form that a model takes.
 
     A fitted model takes the columns that it was trained on, by their names or, if it
@@ -275,8 +267,8 @@ def features_for(model, frame, encoded):
     model : GivenModel
     frame : DataFrame of shape (n_records, n_columns)
         The columns, as they are in the table.
-    encoded : DataFrame or ndarray of shape (n_records, n_features)
-        The same encoded as numbers.
+    encode : callable
+        Takes `frame`, and returns an ndarray of shape (n_records, n_features).
 
     Returns
     -------
@@ -291,13 +283,13 @@ def features_for(model, frame, encoded):
     if not model.fitted:
         if _selects_columns(model.estimator):
             return frame
-        return _as_numbers(model, encoded)
+        return _as_numbers(model, encode(frame))
     names = getattr(model.estimator, "feature_names_in_", None)
     if names is not None:
         X = _named_features(model, list(names), frame)
     else:
-        X = _as_numbers(model, _counted_features(model, frame, encoded))
-    with _naming_failure(model.source, "the model cannot predict the first record"):
+        X = _as_numbers(model, _counted_features(model, frame, encode))
+    with naming_failure(model.source, "the model cannot predict the first record"):
         model.estimator.predict(safe_indexing(X, [0]))
     return X
 
@@ -307,13 +299,14 @@ def _as_numbers(model, X):
     return np.asarray(X, np.float32) if _is_skorch(model.estimator) else X
 
 
-def _counted_features(model, frame, encoded):
+def _counted_features(model, frame, encode):
     n_features = getattr(model.estimator, "n_features_in_", None)
     are_numbers = all(
         isinstance(kind, np.dtype) and kind.kind in "biuf" for kind in frame.dtypes
     )
     if are_numbers and n_features in (None, frame.shape[1]):
         return frame.to_numpy(dtype=np.float64)
+    encoded = encode(frame)
     if n_features in (None, encoded.shape[1]):
         return encoded
     raise ModelError(
