@@ -490,7 +490,7 @@ def _compare(options):
             before, after = map(report.read_summary, (options.before, options.after))
             found = report.compare(before, after)
             if options.json is not None:
-                files.write(options.json, report.to_json(found))
+                files.write(options.json, report.comparison_to_json(found))
             _print(report.format_comparison(found, n_top=options.top), options.prog)
     return 0
 

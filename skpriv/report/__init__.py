@@ -7,7 +7,12 @@ __getattr__, __dir__, __all__ = _lazy.attach(
     __name__,
     {
         "_audit": ["Audit", "audit", "audit_subject"],
-        "_compare": ["ComparisonError", "compare", "read_summary"],
+        "_compare": [
+            "ComparisonError",
+            "compare",
+            "comparison_to_json",
+            "read_summary",
+        ],
         "_compare_text": ["format_comparison"],
         "_conditions": ["ConditionError", "evaluate", "parse_condition"],
         "_conduct": ["Settings"],

@@ -127,6 +127,22 @@ def compare(before, after):
     }
 
 
+def comparison_to_json(comparison):
+    """Return a comparison as JSON. What is not known is null.
+
+    Parameters
+    ----------
+    comparison : dict
+        As `compare` returns it.
+
+    Returns
+    -------
+    text : str
+    """
+    text = json.dumps(comparison, indent=2, ensure_ascii=False, allow_nan=False)
+    return f"{text}\n"
+
+
 def _describe(summary):
     risk = summary["risk"] or {}
     return {

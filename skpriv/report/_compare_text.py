@@ -6,6 +6,7 @@ from skpriv.utils._text import count, printable
 
 _WIDTH = 88
 _WIDEST_NAME = 28
+_WIDEST_MODEL = 200
 _BEYOND = "*"
 _EXPLAIN_BEYOND = (
     f"{_BEYOND}: beyond its intervals, which have nothing in common. A smaller change "
@@ -44,9 +45,8 @@ def _format_sides(comparison):
     lines = []
     for side, head in (("before", "Before  "), ("after", "After   ")):
         facts = comparison[side]
-        text = (
-            f"{facts['source']}: {count(facts['records'], 'record')}; {facts['model']}"
-        )
+        model = _short(facts["model"], _WIDEST_MODEL)
+        text = f"{facts['source']}: {count(facts['records'], 'record')}; {model}"
         if facts["n_shadows"]:
             text += f"; {facts['n_shadows']} shadow models"
         lines.append(_paragraph(head, f"{text}; {facts['date']}"))
@@ -142,9 +142,9 @@ def _plain(value):
     return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
 
 
-def _short(name):
+def _short(name, width=_WIDEST_NAME):
     name = f"{name:.6g}" if isinstance(name, float) else printable(str(name))
-    return name if len(name) <= _WIDEST_NAME else name[: _WIDEST_NAME - 3] + "..."
+    return name if len(name) <= width else name[: width - 3] + "..."
 
 
 def _table(headings, rows, left=1):
