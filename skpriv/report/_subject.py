@@ -184,11 +184,11 @@ def usable(frame):
     -------
     frame : DataFrame
     """
-    numbers = frame.select_dtypes("number")
+    numbers = frame.select_dtypes("number").astype(float)
     too_large = numbers.abs() > _LARGEST_NUMBER
     if not too_large.to_numpy().any():
         return frame
-    return frame.assign(**numbers.astype(float).mask(too_large))
+    return frame.assign(**numbers.mask(too_large))
 
 
 def make_groups(groups, frame, n_records):

@@ -1,5 +1,6 @@
 """Summarise what an audit has measured as plain data. Nothing is fitted here."""
 
+import json
 import platform
 import shlex
 from datetime import UTC, datetime
@@ -8,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import joblib
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import is_regressor
 
 import skpriv
@@ -17,6 +19,7 @@ from skpriv.report._attack import describe_attack
 from skpriv.report._conduct import measure_of, rank
 from skpriv.report._groups import describe_groups
 from skpriv.report._scores import words_of
+from skpriv.utils._optional import import_optional
 from skpriv.utils._pipelines import parts_of
 
 SCHEMA = 1
@@ -102,7 +105,7 @@ def _describe_making(measured, command, options):
         "options": dict(options or {}),
         "random_state": measured.settings.random_state,
         "seconds": float(measured.seconds),
-        "data_hash": subject.data_hash or hash_of(subject.X, subject.y),
+        "data_hash": subject.data_hash or hash_of(subject),
     }
 
 
@@ -116,18 +119,37 @@ def _versions():
     return versions
 
 
-def hash_of(X, y):
-    """Return a hash of records, by which they can be recognised.
+def hash_of(subject):
+    """Return a hash of records and labels, by which they can be recognised.
 
     Parameters
     ----------
-    X, y : object
+    subject : Subject
 
     Returns
     -------
     hash : str
     """
-    return f"sha256:{sha256(joblib.hash((X, y), 'sha1').encode()).hexdigest()}"
+    digest = sha256()
+    X = subject.X
+    if subject.frame is not None:
+        digest.update(json.dumps(list(subject.frame.columns)).encode())
+        digest.update(_hash_of_rows(subject.frame))
+    elif sp.issparse(X):
+        for part in (X.indptr, X.indices, X.data):
+            digest.update(np.ascontiguousarray(part))
+    elif isinstance(X, np.ndarray) and X.dtype != object:
+        digest.update(np.ascontiguousarray(X))
+    else:
+        digest.update(joblib.hash(X, "sha1").encode())
+    pandas = import_optional("pandas", extra="report")
+    digest.update(_hash_of_rows(pandas.Series(subject.y)))
+    return f"sha256:{digest.hexdigest()}"
+
+
+def _hash_of_rows(frame):
+    pandas = import_optional("pandas", extra="report")
+    return pandas.util.hash_pandas_object(frame, index=False).to_numpy()
 
 
 def _describe_data(measured):
@@ -316,7 +338,7 @@ def _describe_records(measured):
 
 
 def _free_name(name, taken):
-    return name if name not in taken else f"{name} (group)"
+    return name if name not in {"low", "high", *taken} else f"{name} (group)"
 
 
 def _describe_exposed(measured, records, row):

@@ -1,259 +1,331 @@
-"""An audit: a model is fitted, and its training records are scored."""
+"""The audit: from any model and its records to what is known of each of them."""
 
+import json
 import warnings
-from dataclasses import replace
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
-from sklearn.base import clone
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+import scipy.sparse as sp
+from audited import ONLY, UNLIKE, WRONG, N, make_people, model_of_people
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
-from sklearn.naive_bayes import GaussianNB
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
-from skpriv import GLSScorer, KNNShapleyScorer
-from skpriv.datasets import EncodedTable
-from skpriv.report import (
-    KINDS,
-    audit,
-    audit_table,
-    choose_kind,
-    format_report,
-    summarise,
-)
-from skpriv.report._audit import _build, standardize
-
-N = 60
+import skpriv
+from skpriv import RiskEstimator, audit
+from skpriv.evaluation import records_at_risk
 
 
-def make_table(task="classification", n_classes=3):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(N, 4))
-    if task == "regression":
-        return EncodedTable(X, 1e6 + 40 * X[:, 0], None, "y", [], None)
-    y = rng.integers(0, n_classes, N)
-    return EncodedTable(X, y, [f"c{i}" for i in range(n_classes)], "y", [], None)
+def numbers(n=60, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    return X, (X[:, 0] + rng.normal(size=n) > 0).astype(int)
 
 
-def kind_id(kind):
-    return f"{kind.name}-{kind.task}"
+def test_records_keep_the_index_and_have_what_is_known(of_people, people):
+    X, y = people
+    records = of_people.records
+    assert_array_equal(records.index, X.index)
+    first = [
+        "id",
+        "label",
+        "risk",
+        "low",
+        "high",
+        "at_risk",
+        "reasons",
+        "job",
+        "region",
+    ]
+    assert list(records)[: len(first)] == first
+    assert list(records)[len(first) :] == list(of_people.summary["scores"])
+    assert_array_equal(records["label"], y)
+    assert_array_equal(records["id"], [f"person {i}" for i in range(N)])
+    known = records["risk"].dropna()
+    assert len(known) == N - 1
+    assert known.between(0.5, 1).all()
+    assert (records["low"] <= records["risk"]).sum() == N - 1
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=kind_id)
-def test_every_score_of_every_kind_is_computed(kind):
-    table = make_table(kind.task)
-    found = audit_table(kind, table)
-    assert list(found.scores) == list(kind.scorers)
-    for scores in found.scores.values():
-        assert np.isfinite(scores).all()
-    report = summarise(found, table, source="here", n_top=3)
-    assert (report["neighbors"] is None) == (kind.name == "knn")
-    top = next(iter(found.scores.values())).argmax()
-    assert report["most_exposed"][0]["record"] == top + 1
-
-
-@pytest.mark.parametrize("kind", KINDS, ids=kind_id)
-def test_summary_fits_nothing(kind, monkeypatch):
-    table = make_table(kind.task)
-    found = audit_table(kind, table, n_shadows=6 if kind.attackable else None)
-
-    def fit(self, *args, **kwargs):
-        raise AssertionError("fitted")
-
-    monkeypatch.setattr(type(found.estimator), "fit", fit)
-    for scorer in found.scorers.values():
-        monkeypatch.setattr(type(scorer), "fit", fit)
-    assert summarise(found, table, source="here", n_top=3)["model"]
-
-
-@pytest.mark.parametrize("kind", KINDS, ids=kind_id)
-def test_audit_of_an_estimator_is_that_of_its_kind(kind):
-    table = make_table(kind.task)
-    expected = audit_table(kind, table)
-    fitted = expected.estimator
-    for estimator in (fitted, clone(fitted)):
-        found = audit(estimator, table.X, expected.y)
-        assert list(found.scores) == list(expected.scores)
-        for name, scores in expected.scores.items():
-            np.testing.assert_array_equal(found.scores[name], scores)
-        np.testing.assert_array_equal(
-            found.predictions.predicted, expected.predictions.predicted
-        )
-    assert found.title == type(fitted).__name__
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        RandomForestClassifier(n_estimators=5),
-        make_pipeline(StandardScaler(), GaussianNB()),
-        KNeighborsClassifier(7, weights="distance"),
-    ],
-    ids=["forest", "pipeline", "weighted neighbours"],
-)
-def test_any_classifier_is_an_audit_without_the_sections_of_others(model):
-    table = make_table()
-    found = audit(model, table.X, table.y, n_shadows=6)
-    repeated = audit(model, table.X, table.y, n_shadows=6)
-    np.testing.assert_array_equal(found.attack.scores_, repeated.attack.scores_)
-    report = summarise(found, table, source="here", n_top=3)
-    assert list(report["scores"]) == ["waka", "knn_shapley", "knn_leave_one_out"]
-    assert "effective_parameters" not in report["model"]
-    assert report["neighbors"]["n_neighbors"] == 5
-    text = format_report(report)
-    assert f"Model    {found.title}" in text
-    assert "leverage" not in text
-    assert "LiRA" in text
-
-
-def test_forest_of_a_quantity_is_an_audit():
-    table = make_table("regression")
-    found = audit(RandomForestRegressor(5), table.X, table.y)
-    report = summarise(found, table, source="here", n_top=3)
-    assert 0.5 < report["model"]["r2"] < 1
-    assert list(report["scores"]) == ["knn_shapley"]
-    assert "of the variance of the label" in format_report(report)
-
-
-def test_model_without_a_score_is_an_audit():
-    table = make_table()
-    found = audit(GaussianNB(), table.X, table.y, scorers={}, n_shadows=6)
-    report = summarise(found, table, source="here", n_top=3)
-    assert report["scores"] == {}
-    assert report["most_exposed"] == []
-    assert report["neighbors"] is None
-    text = format_report(report)
-    assert "mean LiRA success" in text
-    assert "most exposed" not in text
-
-
-def test_pipeline_has_the_scores_of_its_last_step():
-    table = make_table()
-    model = make_pipeline(StandardScaler(), LogisticRegression(tol=1e-8))
-    found = audit(model, table.X, table.y)
-    expected = GLSScorer(model).fit(table.X, table.y)
-    np.testing.assert_allclose(found.scores["leverage"], expected.scores_, rtol=1e-6)
-
-
-@pytest.mark.parametrize(("n_classes", "n_weights"), [(0, 5), (2, 5), (3, 15)])
-def test_weights_of_a_linear_model_are_counted(n_classes, n_weights):
-    kind = replace(KINDS[0], make=lambda n_weights: n_weights, needs=("n_weights",))
-    assert _build(kind, np.zeros((1, 4)), n_classes, n_neighbors=5) == n_weights
-
-
-def test_frozen_model_is_refused():
-    table = make_table()
-    model = FrozenEstimator(GaussianNB().fit(table.X, table.y))
-    with pytest.raises(ValueError, match="must not be a FrozenEstimator"):
-        audit(model, table.X, table.y)
-
-
-def test_classes_may_have_any_names():
-    table = make_table()
-    expected = audit(LogisticRegression(), table.X, table.y, n_shadows=6)
-    names = np.array(["a", "b", "c"])[table.y]
-    found = audit(LogisticRegression(), table.X, names, n_shadows=6)
-    for name, scores in expected.scores.items():
-        np.testing.assert_array_equal(found.scores[name], scores)
-    codes = np.searchsorted(["a", "b", "c"], found.predictions.predicted)
-    np.testing.assert_array_equal(codes, expected.predictions.predicted)
-
-
-@pytest.mark.parametrize(
-    ("name", "task", "model"),
-    [
-        ("logistic", "classification", LogisticRegression(tol=1e-10, max_iter=10_000)),
-        ("ridge", "classification", RidgeClassifier()),
-        ("ridge", "regression", Ridge()),
-    ],
-)
-def test_leverage_is_that_of_the_audited_model(name, task, model):
-    table = make_table(task)
-    found = audit_table(choose_kind(name, task), table)
-    expected = GLSScorer(model).fit(table.X, table.y)
-    # Both end at the optimum, by different solvers.
-    np.testing.assert_allclose(found.scores["leverage"], expected.scores_, rtol=1e-5)
-    report = summarise(found, table, source="here", n_top=3)
-    assert report["model"]["effective_parameters"] == pytest.approx(
-        expected.effective_parameters_, rel=1e-5
-    )
-
-
-def test_predicted_attack_and_leverage_are_of_one_fit():
-    table = make_table()
-    found = audit_table(choose_kind("logistic", "classification"), table)
-    for name in ("leverage", "attack_power"):
-        model = found.scorers[name].estimator_.estimator
-        np.testing.assert_array_equal(model.coef_, found.estimator.coef_)
-    expected = GLSScorer(
-        LogisticRegression(tol=1e-10, max_iter=10_000), variant="attack_power"
-    ).fit(table.X, table.y)
-    np.testing.assert_allclose(
-        found.scores["attack_power"], expected.scores_, rtol=1e-5
-    )
-
-
-@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e150])
-def test_quantity_has_zero_mean_and_unit_variance(scale):
-    y = standardize(scale * np.arange(N))
-    assert y.mean() == pytest.approx(0, abs=1e-12)
-    assert y.std() == pytest.approx(1)
-    assert (np.diff(y) > 0).all()
-
-
-def test_scores_of_a_quantity_do_not_depend_on_its_unit():
-    table = make_table("regression")
-    kind = choose_kind("ridge", "regression")
-    found = audit_table(kind, table).scores
-    other = audit_table(kind, replace(table, y=1000 - 8 * table.y)).scores
-    for name in found:
-        np.testing.assert_allclose(found[name], other[name], rtol=1e-7)
-    scaled = (table.y - table.y.mean()) / table.y.std()
-    expected = KNNShapleyScorer(task="regression").fit(table.X, scaled).scores_
-    np.testing.assert_allclose(found["knn_shapley"], expected, rtol=1e-7)
-
-
-def test_score_that_takes_too_long_is_left_out_and_named():
-    kind, table = choose_kind("ridge", "regression"), make_table("regression")
-    spec = kind.scorers["knn_shapley"]
-    assert spec.most_records == 5000
-    slow = {**kind.scorers, "knn_shapley": replace(spec, most_records=N - 1)}
-    found = audit_table(replace(kind, scorers=slow), table)
-    assert list(found.scores) == ["leverage"]
-    report = summarise(found, table, source="here", n_top=3)
-    assert report["too_slow"] == ["Shapley"]
-    assert report["neighbors"] is None
-    just = {**kind.scorers, "knn_shapley": replace(spec, most_records=N)}
-    assert len(audit_table(replace(kind, scorers=just), table).scores) == 2
-
-
-def test_model_that_has_not_converged_is_reported_without_a_warning():
-    kind, table = choose_kind("logistic", "classification"), make_table(n_classes=2)
-    table.X[:, 0] += 3 * table.y
-    hasty = replace(kind, make=lambda: LogisticRegression(C=1e9, max_iter=1), needs=())
+def test_risk_is_that_of_the_estimator(people):
+    X, y = people
+    found = audit(model_of_people(), X, y, n_shadows=8, random_state=3)
+    risk = RiskEstimator(model_of_people(), n_shadows=8, random_state=3)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        found = audit_table(hasty, table)
-        report = summarise(found, table, source="here", n_top=N)
-    missing = int(np.isnan(found.scores["leverage"]).sum())
-    assert missing > 0
-    assert report["model"]["not_converged"] == missing
-    assert report["model"]["effective_parameters"] is None
-    for name in ("leverage", "attack_power"):
-        assert report["scores"][name]["missing"] == missing
-    assert report["scores"]["waka"]["missing"] == 0
-    ranked = [record["leverage"] for record in report["most_exposed"]]
-    assert ranked[N - missing :] == [None] * missing
+        warnings.simplefilter("ignore")
+        risk.fit(X, y)
+    measured = np.arange(N) != ONLY
+    assert_array_equal(found.records["risk"][measured], risk.scores_[measured])
+    assert_array_equal(found.records["low"][measured], risk.interval_[measured, 0])
+    listed = records_at_risk(risk, fdr=0.05).records
+    assert set(np.flatnonzero(found.records["at_risk"])) == set(listed) - {ONLY}
+    for name in risk.covariates_:
+        assert_array_equal(found.records[name], risk.covariates_[name])
 
 
-def test_one_record_per_class_is_an_audit():
-    table = EncodedTable(np.eye(2), np.array([0, 1]), ["a", "b"], "y", [], None)
-    for kind in (kind for kind in KINDS if kind.task == "classification"):
-        found = audit_table(kind, table)
-        report = summarise(found, table, source="here", n_top=3)
-        assert report["model"]["accuracy"] == 0
-        for score in report["scores"].values():
-            assert score["missing"] == 0
+def test_rare_records_are_on_top_and_the_reason_is_told(of_people):
+    top = of_people.summary["most_exposed"]
+    assert top[0]["record"] == f"r{ONLY}"
+    assert top[0]["risk"] is None
+    assert not top[0]["at_risk"]
+    assert "only record of its class" in top[0]["reasons"][0]["text"]
+    assert "cannot be measured" in " ".join(of_people.summary["verdict"])
+    by_name = {record["record"]: record for record in top[:4]}
+    for record, kind in ((UNLIKE, "unlike_all"), (WRONG, "contradicted")):
+        kinds = [reason["kind"] for reason in by_name[f"r{record}"]["reasons"]]
+        assert kind in kinds
+    assert "wrong_label" in {r["kind"] for r in by_name[f"r{WRONG}"]["reasons"]}
+    columns = {r["column"] for r in by_name[f"r{UNLIKE}"]["reasons"]}
+    assert {"age", "wealth"} <= columns
+
+
+def test_records_at_risk_come_first_and_each_part_by_risk():
+    X, y = numbers(100)
+    found = audit(RandomForestClassifier(20), X, y, n_shadows=8, n_top=100)
+    records = found.records
+    assert 1 < records["at_risk"].sum() < 100
+    order = [record["record"] for record in found.summary["most_exposed"]]
+    ranked = records.loc[order]
+    assert ranked["at_risk"].tolist() == sorted(ranked["at_risk"], reverse=True)
+    for part in (ranked[ranked["at_risk"]], ranked[~ranked["at_risk"]]):
+        assert part["risk"].is_monotonic_decreasing
+
+
+def test_the_same_seed_gives_the_same_audit(of_people, people):
+    X, y = people
+    again = audit(model_of_people(), X, y, n_shadows=16, n_jobs=2)
+    assert_array_equal(again.records["risk"], of_people.records["risk"])
+
+
+def test_a_fitted_model_is_the_one_that_is_audited():
+    X, y = numbers()
+    model = RandomForestClassifier(5, random_state=0).fit(X, y)
+    found = audit(model, X, y, n_shadows=8)
+    assert found.model is model
+    assert found.summary["model"]["given_fitted"]
+    frozen = audit(FrozenEstimator(model), X, y, n_shadows=8)
+    assert_array_equal(frozen.records["risk"], found.records["risk"])
+    assert frozen.summary["model"]["name"] == "RandomForestClassifier"
+    other = audit(clone(model), X, y, n_shadows=8)
+    assert not other.summary["model"]["given_fitted"]
+    assert other.summary["model"]["text"].count("random_state=0") == 1
+
+
+def test_a_model_that_shadows_cannot_train_is_refused():
+    X, y = numbers()
+    model = make_pipeline(FrozenEstimator(LogisticRegression().fit(X, y)))
+    with pytest.raises(ValueError, match="must not be or contain a frozen model"):
+        audit(model, X, y, n_shadows=8)
+
+
+def test_frames_of_any_kind_give_the_same_audit():
+    X, y = numbers()
+    model = LogisticRegression()
+    risks, reasons = [], []
+    names = ["x0", "x1", "x2"]
+    for rows in (X, pd.DataFrame(X, columns=names), pl.DataFrame(X, schema=names)):
+        found = audit(model, rows, y, n_shadows=8)
+        risks.append(found.records["risk"])
+        reasons.append(found.records["reasons"].tolist())
+    for risk in risks[1:]:
+        assert_allclose(risk, risks[0], rtol=1e-12)  # other layouts in memory
+    assert reasons[1] == reasons[0] == reasons[2]
+
+
+@pytest.mark.parametrize("form", ["texts", "sparse", "images"])
+def test_rows_without_columns_are_an_audit(form):
+    rng = np.random.default_rng(0)
+    words = rng.choice(["ape", "bee", "cat", "dog"], size=(40, 3))
+    texts = [" ".join(row) for row in words]
+    y = np.array(["ape" in text for text in texts]).astype(int)
+    model = make_pipeline(CountVectorizer(), LogisticRegression())
+    rows = texts
+    if form == "sparse":
+        rows, model = sp.csr_array(CountVectorizer().fit_transform(texts)), model[-1]
+    elif form == "images":
+        rows, model = rng.normal(size=(40, 2, 2)), _Flat(LogisticRegression())
+    found = audit(model, rows, y, n_shadows=8)
+    assert found.summary["data"]["records"] == 40
+    assert found.summary["data"]["columns"] == []
+    assert found.records["risk"].notna().all()
+
+
+class _Flat(ClassifierMixin, BaseEstimator):
+    """Takes images."""
+
+    def __init__(self, inner=None):
+        self.inner = inner
+
+    def fit(self, X, y):
+        self.fitted_ = clone(self.inner).fit(np.reshape(X, (len(X), -1)), y)
+        self.classes_ = self.fitted_.classes_
+        return self
+
+    def predict_proba(self, X):
+        return self.fitted_.predict_proba(np.reshape(X, (len(X), -1)))
+
+    def predict(self, X):
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+def test_nets_are_audited():
+    torch = pytest.importorskip("torch")
+    from skorch import NeuralNetClassifier
+
+    X, y = numbers()
+    net = NeuralNetClassifier(
+        lambda: torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Softmax(dim=1)),
+        max_epochs=2,
+        train_split=None,
+        verbose=0,
+    )
+    found = audit(net, X.astype(np.float32), y, n_shadows=8)
+    assert found.summary["model"]["name"] == "NeuralNetClassifier"
+    assert not found.summary["model"]["given_fitted"]
+    assert found.records["risk"].notna().all()
+
+
+def test_a_model_that_only_predicts_labels_is_an_audit_with_a_note():
+    X, y = numbers()
+
+    class Decided(DecisionTreeClassifier):
+        def __getattribute__(self, name):
+            if name in ("predict_proba", "predict_log_proba"):
+                raise AttributeError(name)
+            return super().__getattribute__(name)
+
+    found = audit(Decided(max_depth=3), X, y, n_shadows=8)
+    reasons = " ".join(note["reason"] for note in found.summary["data"]["notes"])
+    assert "only predicts labels" in reasons
+    assert "wrong_label" not in str(found.summary["most_exposed"])
+
+
+def test_test_data_measure_how_good_the_model_is():
+    X, y = numbers()
+    found = audit(LogisticRegression(), X, y, X_test=X, y_test=1 - y, n_shadows=8)
+    performance = found.summary["model"]["performance"]
+    assert performance["on"] == "test data"
+    assert performance["folds"] is None
+    right = performance["training"]
+    assert performance["estimate"]["value"] == pytest.approx(1 - right)
+
+
+def test_records_can_be_ranked_by_a_score():
+    X, y = numbers()
+    found = audit(LogisticRegression(), X, y, rank_by="leverage", n_shadows=8)
+    top = [record["scores"]["leverage"] for record in found.summary["most_exposed"]]
+    assert top == sorted(found.records["leverage"], reverse=True)[:10]
+    with pytest.raises(ValueError, match=r"rank_by must be 'risk' or one of 'attack_p"):
+        audit(LogisticRegression(), X, y, rank_by="nothing", n_shadows=8)
+
+
+def test_inputs_are_not_changed():
+    X, y = make_people()
+    before = X.copy(), y.copy()
+    audit(model_of_people(), X, y, groups="job", n_shadows=8)
+    pd.testing.assert_frame_equal(X, before[0])
+    pd.testing.assert_series_equal(y, before[1])
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "model", "why"),
+    [
+        ([[1.0], [1.0], [1.0]], [0, 1, 0], LogisticRegression(), "too few records: 3"),
+        (np.ones((20, 1)), np.zeros(20), LogisticRegression(), "the same label"),
+        (np.ones((20, 1)), np.zeros(20), Ridge(), "the same label"),
+        (np.eye(12), [0] * 11 + [1], LogisticRegression(), "fewer than two classes"),
+        (np.eye(12), [0, 1] * 6, KNeighborsClassifier(7), "fewer than the 7 neigh"),
+    ],
+)
+def test_where_nothing_can_be_said_the_summary_says_so(X, y, model, why):
+    found = audit(model, X, y)
+    summary = found.summary
+    assert found.risk is None
+    assert why in summary["unmeasurable"]
+    assert summary["verdict"][0].startswith("Nothing can be said about the risk:")
+    assert summary["risk"]["mean"] is None
+    assert summary["attack"] is None
+    assert summary["most_exposed"][0]["risk"] is None
+    assert found.records["risk"].isna().all()
+    assert "Nothing can be said" in repr(found)
+
+
+def test_records_that_are_all_alike_are_not_exposed():
+    found = audit(LogisticRegression(), np.ones((20, 2)), [0, 1] * 10, n_shadows=8)
+    assert found.summary["risk"]["at_risk"]["records"] == 0
+    assert found.summary["risk"]["mean"]["value"] < 0.6
+
+
+GOOD = {"model": LogisticRegression(), "X": np.eye(12), "y": [0, 1] * 6}
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"model": LogisticRegression}, TypeError, "model must be a classifier or reg"),
+        ({"model": "forest"}, TypeError, "model must be a classifier or regressor"),
+        (
+            {"model": CountVectorizer()},
+            TypeError,
+            "model must be a classifier or a reg",
+        ),
+        ({"y": None}, ValueError, "y must hold the labels"),
+        ({"y": [0, 1]}, ValueError, "inconsistent numbers of samples"),
+        ({"n_shadows": 6}, ValueError, "n_shadows must be at least 8; got 6"),
+        ({"n_shadows": 9}, ValueError, "n_shadows must be even; got 9"),
+        ({"n_shadows": "9"}, ValueError, "n_shadows must be a whole number"),
+        ({"n_top": -1}, ValueError, "n_top must be at least 0"),
+        ({"fdr": 1.0}, ValueError, "fdr must be between 0 and 1"),
+        ({"random_state": "x"}, ValueError, "random_state must be a whole number"),
+        ({"X_test": np.eye(12)}, ValueError, "y_test must be given"),
+        ({"groups": "sex"}, ValueError, "groups must name columns of X; it has no 's"),
+        ({"groups": {"sex": [1]}}, ValueError, r"groups\['sex'\] must have shape"),
+        ({"ids": "person"}, ValueError, "ids must name a column of X"),
+        ({"ids": [1]}, ValueError, "ids must have shape"),
+    ],
+)
+def test_a_bad_argument_is_one_error_that_names_it(changes, error, message):
+    with pytest.raises(error, match=message) as caught:
+        audit(**{**GOOD, **changes})
+    assert "\n" not in str(caught.value)
+
+
+def test_files_are_for_their_owner_and_agree(of_people, tmp_path):
+    path = tmp_path / "report.json"
+    assert of_people.to_json(path) is None
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert json.loads(path.read_text()) == of_people.summary
+    assert of_people.to_json() == path.read_text(encoding="utf-8")
+
+
+def test_values_are_told_only_if_asked_for(of_people, people):
+    X, _ = people
+    text = of_people.to_json() + repr(of_people)
+    for value in (X["age"].iloc[UNLIKE], X["wealth"].iloc[UNLIKE]):
+        assert f"{value}" not in text
+    shown = of_people.with_values()
+    assert shown is not of_people.summary
+    (unlike,) = (r for r in shown["most_exposed"] if r["record"] == f"r{UNLIKE}")
+    values = {r["column"]: r.get("value") for r in unlike["reasons"]}
+    assert values["age"] == str(X["age"].iloc[UNLIKE])
+    for record in of_people.summary["most_exposed"]:
+        assert all("value" not in reason for reason in record["reasons"])
+
+
+def test_repr_tells_the_verdict_and_the_most_exposed(of_people):
+    text = repr(of_people)
+    assert text.startswith("Audit of LogisticRegression on 120 records\nSomeone who")
+    assert f"  person {ONLY} (not measured): " in text
+
+
+def test_audit_is_a_public_name():
+    assert skpriv.audit is audit
+    assert "audit" in skpriv.__all__

@@ -1,10 +1,13 @@
-"""The kinds of model that the command can audit."""
+"""The kinds of model that the command can make."""
 
 import numpy as np
 import pytest
+from sklearn.base import is_classifier, is_regressor
 
 from skpriv import GLSScorer
-from skpriv.report import choose_kind
+from skpriv.report import KINDS, choose_kind
+
+NAMES = ["logistic", "ridge", "knn", "forest", "boosting", "mlp"]
 
 
 @pytest.mark.parametrize(
@@ -14,16 +17,26 @@ from skpriv.report import choose_kind
         (None, "regression", "ridge regression, alpha = 1"),
         ("ridge", "classification", "ridge classifier, alpha = 1"),
         ("ridge", "regression", "ridge regression, alpha = 1"),
-        ("knn", "classification", "k-nearest neighbours"),
+        ("forest", "regression", "random forest of 100 trees"),
     ],
 )
 def test_kind_is_for_the_task(name, task, title):
     assert choose_kind(name, task).title == title
 
 
-@pytest.mark.parametrize("name", ["logistic", "knn"])
-def test_kinds_for_classes_are_not_for_a_quantity(name):
-    assert choose_kind(name, "regression") is None
+def test_all_kinds_but_logistic_regression_are_for_both_tasks():
+    assert list(dict.fromkeys(kind.name for kind in KINDS)) == NAMES
+    for name in NAMES:
+        model = choose_kind(name, "classification").build(n_weights=5, n_neighbors=3)
+        assert is_classifier(model)
+        kind = choose_kind(name, "regression")
+        assert (kind is None) == (name == "logistic")
+        assert kind is None or is_regressor(kind.build(n_weights=5, n_neighbors=3))
+
+
+def test_neighbours_are_as_many_as_asked_for():
+    for task in ("classification", "regression"):
+        assert choose_kind("knn", task).build(n_neighbors=7).n_neighbors == 7
 
 
 def test_many_weights_are_fitted_without_their_square_and_converge():

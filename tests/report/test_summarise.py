@@ -1,167 +1,188 @@
-"""An audit, summed up in plain data."""
+"""The summary: every number is what the API gives, in plain data."""
 
+import importlib.resources
 import json
-from types import SimpleNamespace
 
+import jsonschema
 import numpy as np
+import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+import scipy.sparse as sp
+from audited import N
+from sklearn.model_selection import KFold, cross_val_predict
 
-from skpriv.datasets import EncodedTable
-from skpriv.report import Audit, choose_kind, summarise
-from skpriv.report._prediction import predict_left_out
-from skpriv.report._summarise import describe_scores, percentiles, rank
-
-SCORES = st.lists(
-    st.one_of(st.sampled_from([0.0, 0.1, 0.2, np.nan]), st.floats(0, 1)), min_size=1
-).map(np.array)
+from skpriv.evaluation import detection_limit, success_by_group
+from skpriv.metrics import attack_report, attack_roc, epsilon_lower_bound
+from skpriv.report._groups import SMALLEST_GROUP
+from skpriv.report._subject import make_subject
+from skpriv.report._summarise import hash_of
 
 
-@given(scores=SCORES)
-@settings(deadline=None)
-def test_percentile_is_the_share_below_with_ties_counted_half(scores):
-    known = scores[~np.isnan(scores)]
-    expected = [
-        100 * ((known < s).sum() + (known == s).sum() / 2) / len(known)
-        if s == s
-        else np.nan
-        for s in scores
-    ]
-    np.testing.assert_allclose(percentiles(scores), expected, rtol=1e-12)
+@pytest.fixture(params=["of_people", "of_quantity", "of_three"])
+def any_audit(request):
+    return request.getfixturevalue(request.param)
 
 
-def test_rank_is_by_the_first_score_then_the_next_and_missing_ones_are_last():
-    first = np.array([np.nan, 0.2, 0.5, np.nan, 0.2])
-    second = np.array([0.1, 0.3, np.nan, 0.2, np.nan])
-    assert rank([first, second]).tolist() == [2, 1, 4, 3, 0]
-    assert rank([]).size == 0
-
-
-def make_table(y, classes):
-    X = np.arange(len(y), dtype=float)[:, np.newaxis]
-    return EncodedTable(X, np.array(y), classes, "ill", [], None)
-
-
-def test_description_of_scores():
-    scores = np.zeros(200)
-    scores[:4] = [5.0, 1.0, 1.0, 1.0]
-    y = np.repeat([0, 1], 100)
-    y[[3, 100]] = 1, 0
-    found = describe_scores(scores, make_table(y, ["a", "b"]))
-    assert found["distribution"]["maximum"] == 5
-    assert found["distribution"]["median"] == 0
-    assert found["distribution"]["mean"] == pytest.approx(0.04)
-    assert found["distribution"]["unexposed"] == 0.98
-    assert found["missing"] == 0
-    assert found["top_shares"] == {"1%": 6 / 8, "10%": 1.0}
-    assert found["by_class"]["b"]["records"] == 100
-    assert found["by_class"]["b"]["part_of_records"] == 0.5
-    assert found["by_class"]["b"]["part_of_sum"] == 1 / 8
-    assert found["by_class"]["a"]["mean"] == pytest.approx(0.07)
-
-
-def test_part_of_a_sum_of_zero_is_none_and_not_a_number():
-    found = describe_scores(np.zeros(3), make_table([0, 1, 1], ["a", "b"]))
-    assert found["top_shares"] == {"1%": None, "10%": None}
-    assert found["by_class"]["a"]["part_of_sum"] is None
-
-
-def test_parts_are_of_what_exceeds_the_score_of_the_unexposed():
-    scores, table = np.array([0.5, 0.5, 0.6, 0.9]), make_table([0, 0, 0, 1], ["a", "b"])
-    found = describe_scores(scores, table, unexposed=0.5)
-    assert found["distribution"]["unexposed"] == 0.5
-    assert found["top_shares"]["1%"] == pytest.approx(0.8)
-    assert found["by_class"]["b"]["part_of_sum"] == pytest.approx(0.8)
-    assert found["by_class"]["b"]["mean"] == 0.9
-
-
-def test_parts_of_a_sum_with_negative_terms_are_none():
-    found = describe_scores(np.array([-0.1, 0.5]), make_table([0, 1], ["a", "b"]))
-    assert found["top_shares"] == {"1%": None, "10%": None}
-    assert found["by_class"]["b"]["part_of_sum"] is None
-
-
-def test_a_score_that_is_negative_by_rounding_spoils_no_part():
-    scores, table = np.array([-1e-17, 0.5]), make_table([0, 1], ["a", "b"])
-    assert describe_scores(scores, table)["by_class"]["b"]["part_of_sum"] == 1
-
-
-def test_records_without_a_score_are_counted_and_left_aside():
-    scores = np.array([np.nan, 0.1, 0.3, np.nan])
-    found = describe_scores(scores, make_table([0, 1, 1, 1], ["a", "b"]))
-    assert found["missing"] == 2
-    assert found["distribution"]["mean"] == pytest.approx(0.2)
-    assert found["by_class"]["a"]["mean"] is None
-    assert found["by_class"]["b"]["records"] == 3
-    assert found["by_class"]["b"]["mean"] == pytest.approx(0.2)
-    assert found["by_class"]["b"]["part_of_sum"] == 1
-
-
-def test_nothing_but_missing_scores_is_no_number():
-    found = describe_scores(np.full(3, np.nan), make_table([0, 0, 0], ["a"]))
-    assert found["missing"] == 3
-    assert set(found["distribution"].values()) == {None}
-    assert set(found["top_shares"].values()) == {None}
-
-
-@pytest.fixture
-def encoded():
-    X = np.array([[0.0], [1.0], [2.0], [3.0]])
-    y = np.array([0, 0, 1, 0])
-    return EncodedTable(X, y, ["no", "yes"], "ill", [], None)
-
-
-def sum_up(encoded, scores, **options):
-    kind = choose_kind("knn", "classification")
-    model = kind.build(n_neighbors=2).fit(encoded.X, encoded.y)
-    predictions = predict_left_out(model, encoded.X, encoded.y)
-    audit = Audit(
-        estimator=model,
-        title=kind.title,
-        y=encoded.y,
-        n_neighbors=2,
-        specs=kind.scorers,
-        scorers={name: SimpleNamespace(**options) for name in scores},
-        scores={name: np.array(values) for name, values in scores.items()},
-        predictions=predictions,
-        neighbors=predictions,
-        attack=None,
+@pytest.fixture(scope="module")
+def schema():
+    text = (
+        importlib.resources.files("skpriv.report").joinpath("schema.json").read_text()
     )
-    return summarise(audit, encoded, source="here", n_top=3)
+    return json.loads(text)
 
 
-def test_most_exposed_are_ranked_by_the_first_score_and_ties_by_the_next(encoded):
-    report = sum_up(
-        encoded,
-        {"waka": [0.1, 0.3, 0.3, 0.0], "knn_leave_one_out": [0.5, 0.2, 0.4, 0.9]},
-    )
-    top = report["most_exposed"]
-    assert [record["record"] for record in top] == [3, 2, 1]
-    assert top[0]["label"] == "yes"
-    assert top[0]["waka"] == 0.3
-    assert top[0]["waka_percentile"] == 75
-    assert top[0]["like_neighbors"] == 0
+def test_summary_is_plain_and_follows_the_schema(any_audit, schema):
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(any_audit.summary, schema)
+    text = json.dumps(any_audit.summary, allow_nan=False)
+    assert json.loads(text) == any_audit.summary
+    jsonschema.validate(any_audit.with_values(), schema)
 
 
-def test_records_are_in_the_order_of_the_table(encoded):
-    records = sum_up(encoded, {"waka": [0.1, 0.3, 0.3, 0.0]})["records"]
-    assert records["record"] == [1, 2, 3, 4]
-    assert records["label"] == ["no", "no", "yes", "no"]
-    assert records["waka"] == [0.1, 0.3, 0.3, 0.0]
+def test_schema_refuses_what_is_no_summary(of_three, schema):
+    for change in ({"schema": 2}, {"verdict": []}, {"extra": 1}, {"risk": None}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate({**of_three.summary, **change}, schema)
 
 
-def test_a_record_without_a_score_is_listed_last_and_has_none(encoded):
-    report = sum_up(encoded, {"waka": [np.nan, 0.1, 0.3, 0.2]})
-    assert report["records"]["waka"] == [None, 0.1, 0.3, 0.2]
-    assert report["records"]["waka_percentile"][0] is None
-    assert [record["record"] for record in report["most_exposed"]] == [3, 4, 2]
-    assert json.loads(json.dumps(report, allow_nan=False)) == report
+def test_every_column_of_records_is_complete(any_audit):
+    columns = any_audit.summary["records"]
+    n_records = any_audit.summary["data"]["records"]
+    assert {len(column) for column in columns.values()} == {n_records}
 
 
-def test_report_is_plain_data(encoded):
-    report = sum_up(encoded, {"waka": [0.0] * 4}, truncation_bound_=np.float64(0.001))
-    assert json.loads(json.dumps(report, allow_nan=False)) == report
-    assert report["scores"]["waka"]["error_bound"] == 0.001
-    assert report["model"]["part_of_most_frequent_class"] == 0.75
-    assert report["data"]["classes"] == {"no": 3, "yes": 1}
+def test_risk_is_what_the_evaluation_says(of_people):
+    told, risk = of_people.summary["risk"], of_people.risk
+    measured = of_people.records["risk"].notna().to_numpy()
+    mean = success_by_group(risk, measured, correction="none")
+    assert told["mean"] == {
+        "value": mean.attack_success[1],
+        "low": mean.low[1],
+        "high": mean.high[1],
+    }
+    assert told["mean"]["value"] == pytest.approx(risk.scores_[measured].mean())
+    assert told["not_measured"] == N - measured.sum() == 1
+    assert told["detection_limit"] == detection_limit(risk, fdr=0.05)
+    assert told["at_risk"]["records"] == of_people.records["at_risk"].sum()
+    assert told["at_risk"]["part"] == of_people.records["at_risk"].mean()
+    values = of_people.records["risk"].dropna()
+    assert told["distribution"]["p90"] == pytest.approx(values.quantile(0.9))
+    assert told["distribution"]["maximum"] == values.max()
+    highest = of_people.records.loc[told["highest"]["record"]]
+    assert told["highest"]["estimate"]["low"] == highest["low"]
+    assert told["highest"]["record"] == of_people.summary["most_exposed"][1]["record"]
+
+
+def test_attack_is_what_the_metrics_say(of_people):
+    attack, told = of_people.risk.attack_, of_people.summary["attack"]
+    targets = list(zip(attack.membership_, attack.shadow_scores(), strict=True))
+    reports = [attack_report(*t, fprs=[0.001, 0.01]) for t in targets]
+    areas = [report.auc for report in reports]
+    assert told["auc"]["value"] == pytest.approx(np.mean(areas))
+    assert told["auc"]["low"] == pytest.approx(np.quantile(areas, 0.025))
+    assert [point["fpr"] for point in told["tpr"]] == [0.001, 0.01]
+    assert told["tpr"][0]["estimate"]["value"] is None  # 60 do not resolve it
+    bounds = [epsilon_lower_bound(*t, confidence_level=0.975) for t in targets]
+    assert told["epsilon"] == {
+        "value": float(np.median(bounds)),
+        "confidence_level": 0.95,
+    }
+    roc = attack_roc(attack.membership_, attack.shadow_scores(), max_points=100)
+    for name in ("fpr", "tpr", "low", "high"):
+        np.testing.assert_array_equal(told["roc"][name], roc[name])
+
+
+def test_groups_are_what_the_evaluation_says(of_people):
+    told = {group["column"]: group["groups"] for group in of_people.summary["groups"]}
+    assert list(told) == ["stage", "job", "region"]
+    records = of_people.records
+    for column, of in (("stage", "label"), ("job", "job"), ("region", "region")):
+        names = records[of].to_numpy(dtype=str)
+        expected = success_by_group(of_people.risk, names)
+        for group in told[column]:
+            i = list(expected.group).index(group["name"])
+            assert group["records"] == expected.n_records[i]
+            assert group["at_risk"] == records["at_risk"][names == group["name"]].sum()
+            assert group["too_small"] == (group["records"] < SMALLEST_GROUP)
+            if group["too_small"]:
+                assert group["estimate"] is None
+            else:
+                assert group["estimate"]["value"] == expected.attack_success[i]
+                assert group["estimate"]["high"] == expected.high[i]
+    assert [group["too_small"] for group in told["region"]] == [False, True]
+
+
+def test_performance_is_what_left_out_records_show(of_people, people):
+    X, y = people
+    told = of_people.summary["model"]["performance"]
+    assert told["folds"] == 5
+    assert told["on"] == "records left out"
+    assert told["measure"] == "accuracy"
+    assert told["training"] == of_people.model.score(X, y)
+    frequent = y.value_counts()
+    assert told["baseline"] == {"value": frequent.max() / N, "class": frequent.idxmax()}
+    folds = KFold(4, shuffle=True, random_state=0)
+    other = (cross_val_predict(of_people.model, X, y, cv=folds) == y).mean()
+    assert told["estimate"]["value"] == pytest.approx(other, abs=0.08)
+    assert told["estimate"]["low"] < told["estimate"]["value"]
+    assert told["by_class"]["ageless"] == 0
+    sizes = of_people.summary["data"]["classes"]
+    parts = [told["by_class"][name] * number for name, number in sizes.items()]
+    assert sum(parts) / N == pytest.approx(told["estimate"]["value"])
+
+
+def test_scores_have_words_and_weights(of_people):
+    scores = of_people.summary["scores"]
+    assert set(scores) == set(of_people.risk.covariates_)
+    assert scores["leverage"]["title"] == "leverage"
+    for name, score in scores.items():
+        assert score["weight"] == of_people.risk.weights_[name]
+
+
+def test_quantities_have_no_classes(of_quantity):
+    summary = of_quantity.summary
+    assert summary["data"]["classes"] is None
+    assert summary["data"]["quantity"]["maximum"] == max(summary["records"]["label"])
+    assert summary["model"]["task"] == "regression"
+    assert summary["model"]["performance"]["measure"] == "r2"
+    assert summary["model"]["performance"]["baseline"] is None
+    assert summary["groups"] == []
+    (first, *_) = summary["most_exposed"]
+    assert first["record"] == 7
+    assert {"wrong_label", "contradicted"} & {r["kind"] for r in first["reasons"]}
+
+
+def test_how_it_was_made_is_told(of_people):
+    made = of_people.summary["made"]
+    assert made["options"]["n_shadows"] == 16
+    assert made["random_state"] == 0
+    assert made["command"] is None
+    assert made["versions"]["numpy"] == np.__version__
+
+
+def test_hash_tells_records_apart(people):
+    X, y = people
+
+    def found(X, y):
+        return hash_of(make_subject(X, y))
+
+    assert found(X, y) == found(X.copy(), y.astype(object))
+    assert found(X, y) == found(pl.from_pandas(X), y)
+    assert found(X, y) != found(X.iloc[::-1], y)
+    assert found(X, y) != found(X, y.iloc[::-1])
+    assert found(X, y) != found(X.rename(columns={"age": "years"}), y)
+    rows, codes = np.eye(4), np.arange(4)
+    for form in (
+        sp.csr_array,
+        lambda X: X.reshape(4, 2, 2),
+        lambda X: list(map(str, X)),
+    ):
+        assert found(form(rows), codes) == found(form(rows.copy()), codes)
+        assert found(form(rows), codes) != found(form(2 * rows), codes)
+
+
+def test_the_only_record_of_a_class_is_judged_by_no_other(of_people):
+    first = of_people.summary["most_exposed"][0]
+    kinds = {reason["kind"] for reason in first["reasons"]}
+    assert "rare_class" in kinds
+    assert not {"wrong_label", "contradicted"} & kinds

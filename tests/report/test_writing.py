@@ -93,14 +93,13 @@ def test_link_stays_and_its_target_is_replaced(tmp_path):
     assert (tmp_path / "far" / "file").read_text() == "new"
 
 
-def test_new_files_have_usual_permissions_and_old_ones_keep_theirs(tmp_path):
-    usual, old, new = (tmp_path / name for name in ("usual", "old", "new"))
-    usual.touch()
+def test_new_files_are_for_their_owner_and_old_ones_keep_their_permissions(tmp_path):
+    old, new = tmp_path / "old", tmp_path / "new"
     old.touch()
     old.chmod(0o640)
     with OutputFiles([old, new]):
         pass
-    assert new.stat().st_mode == usual.stat().st_mode
+    assert new.stat().st_mode & 0o777 == 0o600
     assert old.stat().st_mode & 0o777 == 0o640
 
 
@@ -184,14 +183,22 @@ def test_pipe_may_be_an_output_and_its_reader_may_leave_early(monkeypatch):
             files.write(path, "more\n")
 
 
-def test_json_has_all_but_the_records():
-    report = {"data": {"label": "é", "x": None}, "records": {"record": [1]}}
-    assert json.loads(to_json(report)) == {"data": {"label": "é", "x": None}}
+def test_json_has_all_and_a_line_per_column_of_records():
+    report = {
+        "data": {"label": "é", "x": None},
+        "records": {"record": [1, 2], "risk": [None, 0.5]},
+    }
+    text = to_json(report)
+    assert json.loads(text) == report
+    assert '    "risk": [null, 0.5]\n' in text
+    assert text.endswith("}\n")
 
 
 def test_json_refuses_what_is_no_json():
     with pytest.raises(ValueError, match="JSON compliant"):
-        to_json({"x": float("nan")})
+        to_json({"x": float("nan"), "records": {}})
+    with pytest.raises(ValueError, match="JSON compliant"):
+        to_json({"records": {"risk": [float("nan")]}})
 
 
 def test_scores_csv_reads_back_to_the_last_bit():
@@ -223,6 +230,10 @@ def test_text_that_a_spreadsheet_would_run_is_escaped_in_csv(label):
     records = {"record": [1], "label": [label]}
     _, row = csv.reader(io.StringIO(to_scores_csv({"records": records}), newline=""))
     assert row == ["1", f"'{label}"]
+
+
+def test_name_of_a_column_that_a_spreadsheet_would_run_is_escaped_in_csv():
+    assert to_scores_csv({"records": {"=1+1": [1]}}) == "'=1+1\n1\n"
 
 
 @pytest.mark.parametrize("label", ["-1", "+1.5e-3", "a=1", "", "'=1"])
