@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skorch import NeuralNetClassifier
 
 from skpriv import audit
-from skpriv.report import _measures
+from skpriv.report import _measures, _words
 from skpriv.report._conduct import Settings, conduct
 from skpriv.report._measures import measure_options
 from skpriv.report._subject import Subject, make_subject
@@ -264,3 +264,21 @@ def test_measures_are_tried_if_the_audit_was_quick(monkeypatch, seconds, tried):
         assert (result.summary["measures"] is not None) is expected
     with pytest.raises(ValueError, match="measures must be 'auto', True or False"):
         audit(GaussianNB(), numbers, y, measures="always")
+
+
+def test_words_tell_what_was_tried_and_what_could_not_be(measures):
+    told = dict(_words.explain_measures(measures))
+    assert told["stronger penalty:"] == "C = 0.1 in place of 1."
+    assert told["most exposed left out:"].endswith("that were not before.")
+    failed = {"name": "larger leaves", "change": "leaves = 9", "reason": "no leaf"}
+    (words,) = _words.explain_measures({"tried": [], "not_tried": [failed]})
+    assert words == ("larger leaves:", "leaves = 9. It could not be tried: no leaf.")
+    found = {
+        "performance": {"value": 0.9, "low": 0.8, "high": 0.95},
+        "mean_risk": 0.5,
+        "at_risk": 1,
+        "highest": 0.75,
+        "records": 1200,
+    }
+    cells = _words.measure_cells("larger leaves", found)
+    assert cells == ["larger leaves", "90.0%", "1", "1,200", "50.0%", "75.0%"]
