@@ -541,6 +541,8 @@ def _load(options):
     from skpriv import datasets, report
 
     table, label, source = _read(options)
+    for name in options.group:
+        datasets.check_column(name, list(table.columns))
     encoding = {"ids": options.id, "keep": options.keep, "task": options.task}
     data = {
         "ids": tuple(options.id),

@@ -459,7 +459,7 @@ def _estimate(values):
 
 
 def _figures(risk, y, performance, settings):
-    measured = can_be_measured(risk, y)
+    measured = can_be_measured(risk.attack_.target_, y)
     at_risk = _is_at_risk(risk, y, settings.fdr)
     first = rank(risk, measured, at_risk)[len(y) - measured.sum()]
     return {
@@ -474,4 +474,4 @@ def _figures(risk, y, performance, settings):
 def _is_at_risk(risk, y, fdr):
     found = np.zeros(len(y), dtype=bool)
     found[records_at_risk(risk, fdr=fdr).records] = True
-    return found & can_be_measured(risk, y)
+    return found & can_be_measured(risk.attack_.target_, y)

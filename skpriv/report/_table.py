@@ -136,6 +136,7 @@ def subject_of_table(data):
     """
     table = data.table
     y, labels = table.y, table.y
+    frame = None if table.frame is None else table.frame.reset_index(drop=True)
     if table.classes is None:
         y = standardize(y)
     else:
@@ -146,11 +147,11 @@ def subject_of_table(data):
         y=y,
         labels=labels,
         index=np.arange(1, len(y) + 1) if data.places is None else data.places,
-        frame=table.frame.reset_index(drop=True),
+        frame=frame,
         columns=table.columns,
         features=table.X,
         ids=table.ids,
-        groups=make_groups(groups, table.frame, len(y)) if groups else {},
+        groups=make_groups(groups, frame, len(y)) if groups else {},
         label=table.label,
         source=data.source,
         notes=table.notes,

@@ -66,7 +66,9 @@ def _format_verdict(sentences):
 
 def _format_most_exposed(summary):
     top = summary["most_exposed"]
-    if not top or not summary["scores"]:
+    if summary["unmeasurable"] is not None:
+        top = [record for record in top if record["reasons"]]
+    if not top:
         return None
     heading, names = _name_records(top)
     rows = [
