@@ -36,7 +36,7 @@ def tables(draw):
 @given(table=tables())
 @settings(
     deadline=None,
-    max_examples=10,
+    max_examples=6,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_any_table_is_audited_or_refused_in_one_line(table, model, tmp_path, capsys):

@@ -15,6 +15,7 @@ LABEL = "label"
 CHECK = "Please check"
 VERDICT = "The answer"
 WHY = "Why these records:"
+CONSPICUOUS = "Records that stand out:"
 NO_REASON = "nothing about the record by itself stands out"
 SCORES = "What the risk was estimated from; higher is more exposed, in every score:"
 HEADINGS_OF_GROUPS = ["group", "records", "mean risk", "from", "to", "at risk"]

@@ -174,7 +174,11 @@ def test_nothing_that_can_be_said_is_said(summary):
     assert "Nothing can be said about the risk: there are too few." in text
     assert "That is not a sign that no record is exposed." in text
     assert "most exposed" not in text
+    assert "Records that stand out: 1234: few have this value of 'job'; unlike" in text
     assert "LiRA" not in text
+    for record in summary["most_exposed"]:
+        record["reasons"] = []
+    assert "stand out" not in told_again(summary)
 
 
 def test_no_word_promises_safety(summary):
