@@ -559,7 +559,7 @@ def _load(options):
     encoded, rest = report.encode_members(
         table, label, members.mask, drop=drop, **encoding
     )
-    data["source"] += f", without the records that are not in {options.members}"
+    data["source"] += f" (the training records by --members {options.members})"
     return report.Data(encoded, rest=rest, places=members.places, **data)
 
 

@@ -17,6 +17,7 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from skpriv.evaluation import records_at_risk
 from skpriv.report._conduct import can_be_measured, measure_of, rank
+from skpriv.report._models import is_skorch
 from skpriv.report._performance import is_neighbors, predict_left_out
 from skpriv.risk import RiskEstimator
 from skpriv.utils._optional import import_optional
@@ -72,10 +73,6 @@ def _stops_early(model):
     return _is_perceptron(model) and model.solver != "lbfgs"
 
 
-def _is_skorch(model):
-    return any(kind.__module__.startswith("skorch.") for kind in type(model).__mro__)
-
-
 def _smaller_c(c, n_records):
     return c / 10 if math.isfinite(c) else 1.0
 
@@ -115,7 +112,7 @@ _SETTINGS = (
     ),
     Setting(
         "stronger penalty",
-        _is_skorch,
+        is_skorch,
         "optimizer__weight_decay",
         lambda decay, n_records: max(10 * (decay or 0), 0.01),
     ),
@@ -127,7 +124,7 @@ _SETTINGS = (
     ),
     Setting(
         "shorter training",
-        _is_skorch,
+        is_skorch,
         "max_epochs",
         lambda epochs, n_records: epochs // 2 or None,
     ),

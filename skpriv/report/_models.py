@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.compose import ColumnTransformer
-from sklearn.exceptions import InconsistentVersionWarning, NotFittedError
+from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils.validation import check_is_fitted
 
+from skpriv.report._conduct import is_fitted
 from skpriv.utils._optional import import_optional
 from skpriv.utils._pipelines import last_step
 from skpriv.utils._sklearn import safe_indexing
@@ -107,7 +107,7 @@ def load_model(source, *, trust=()):
     while isinstance(estimator, FrozenEstimator):
         estimator = estimator.estimator
     _check_model(estimator, source)
-    return GivenModel(estimator, source, _is_fitted(estimator), notes)
+    return GivenModel(estimator, source, is_fitted(estimator), notes)
 
 
 @contextmanager
@@ -244,17 +244,6 @@ def _article(noun):
     return "an" if noun[:1].lower() in "aeiou" else "a"
 
 
-def _is_fitted(estimator):
-    try:
-        check_is_fitted(estimator)
-    except NotFittedError:
-        return False
-    except TypeError:
-        # It has no attributes by which to tell, and is fitted again.
-        return False
-    return True
-
-
 def features_for(model, frame, encode):
     """Return a table's features in the form that a model takes.
 
@@ -296,7 +285,7 @@ def features_for(model, frame, encode):
 
 def _as_numbers(model, X):
     """Networks of skorch take the type of their weights only."""
-    return np.asarray(X, np.float32) if _is_skorch(model.estimator) else X
+    return np.asarray(X, np.float32) if is_skorch(model.estimator) else X
 
 
 def _counted_features(model, frame, encode):
@@ -375,7 +364,7 @@ def labels_for(model, y, classes):
     if classes is None:
         return y
     if not model.fitted:
-        return y if _is_skorch(model.estimator) else np.array(classes)[y]
+        return y if is_skorch(model.estimator) else np.array(classes)[y]
     return _known_labels(model, classes)[y]
 
 
@@ -398,7 +387,16 @@ def _label_name(label):
     return str(label)
 
 
-def _is_skorch(estimator):
-    """Whether a model ends in a network of skorch, which takes numbers only."""
+def is_skorch(estimator):
+    """Tell whether a model ends in a network of skorch, which takes numbers only.
+
+    Parameters
+    ----------
+    estimator : estimator
+
+    Returns
+    -------
+    is_skorch : bool
+    """
     kinds = type(last_step(estimator)).__mro__
     return any(kind.__module__.startswith("skorch.") for kind in kinds)

@@ -101,9 +101,10 @@ def audit_given(given, data, settings, **shown):
             given, columns, lambda columns: table.encoder.transform(frame)
         )
 
+    subject = subject_of_table(data)
     subject = replace(
-        subject_of_table(data),
-        X=encode(table.frame),
+        subject,
+        X=encode(subject.frame),
         y=labels_for(given, table.y, table.classes),
         encode=encode,
         notes=[*table.notes, *(Note(None, text, "") for text in given.notes)],

@@ -8,8 +8,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from skpriv import audit
+from skpriv.report import _compare
 from skpriv.report._compare import ComparisonError, compare, read_summary
 from skpriv.report._compare_text import format_comparison
+from skpriv.report._summarise import SCHEMA
 
 
 def estimate(value, reach=0.05):
@@ -64,6 +66,10 @@ def a_summary(risks, ids=None, labels=None, at_risk=(), **changes):
         part, _, key = path.partition("__")
         summary[part] = {**summary[part], key: value} if key else value
     return summary
+
+
+def test_version_is_that_of_the_audits():
+    assert _compare._SCHEMA_OF_AUDITS == SCHEMA
 
 
 def test_records_are_matched_by_identifier():
