@@ -258,8 +258,7 @@ def _show(value):
 def _merged_values(model, subject):
     """Let the values that few records have become one, in each column of categories."""
     columns, changed = {}, np.zeros(len(subject.y), dtype=bool)
-    for name in subject.frame.columns:
-        values = subject.frame[name]
+    for name, values in _used_columns(subject):
         merged = _values_to_merge(values) if _is_category(values) else []
         if merged:
             is_rare = values.isin(merged[1:])
@@ -274,6 +273,14 @@ def _merged_values(model, subject):
             model,
             _with_columns(subject, columns),
         )
+
+
+def _used_columns(subject):
+    """Yield the columns, without those that identify the records or say nothing."""
+    left_out = {c.name for c in subject.columns if c.left_out is not None}
+    for name in subject.frame.columns:
+        if name not in left_out:
+            yield name, subject.frame[name]
 
 
 def _is_category(values):
@@ -300,8 +307,7 @@ def _values_to_merge(values):
 def _capped_numbers(model, subject):
     """Let the extreme numbers of each quantity be those of others too."""
     columns, changed = {}, np.zeros(len(subject.y), dtype=bool)
-    for name in subject.frame.columns:
-        values = subject.frame[name]
+    for name, values in _used_columns(subject):
         if not _is_quantity(values):
             continue
         ordered = np.sort(values.dropna().to_numpy())

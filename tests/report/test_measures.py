@@ -108,6 +108,12 @@ def test_measures_of_columns_change_the_columns_that_they_name(measures):
     assert measures["not_tried"] == []
 
 
+def test_columns_that_identify_the_records_stay_as_they_are():
+    X, _ = make_people(60)
+    subject = make_subject(X.assign(name=[f"p{i}" for i in range(60)]), np.arange(60))
+    assert [name for name, _ in _measures._used_columns(subject)] == list(X.columns)
+
+
 def test_records_left_out_are_judged_with_all_others(measured, measures):
     entry = by_name(measures)["most exposed left out"]
     n_left_out = min(measured.at_risk.sum(), 12)
