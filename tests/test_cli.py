@@ -160,6 +160,22 @@ def test_files_are_readable_by_their_owner_only(outputs):
         assert (outputs[-1] / name).stat().st_mode & 0o777 == 0o600
 
 
+def test_the_page_and_the_markdown_are_written_and_show_values_if_asked_for(
+    people, tmp_path
+):
+    table = pd.read_csv(people)
+    table.loc[5, "age"] = 951.5
+    table.to_csv(people, index=False)
+    page, text = tmp_path / "r.html", tmp_path / "r.md"
+    arguments = [people, "--label", "income", "--html", page, "--markdown", text]
+    for options, shown in ([], False), (["--show-values"], True):
+        assert audit(*arguments, "--top", "120", "--quiet", *options) == 0
+        for path in (page, text):
+            assert ("951.5" in read(path)) == shown
+            assert "is unusually high" in read(path)
+            assert path.stat().st_mode & 0o777 == 0o600
+
+
 def test_numbers_are_those_of_the_api(outputs):
     *_, rows, _, folder = outputs
     table = datasets.read_table(folder / "people.csv", label="income")

@@ -323,10 +323,13 @@ class Audit:
         """
         from skpriv.report._markdown import render_markdown
 
-        return _write(path, render_markdown(self._shown(show_values)))
+        summary = self._shown(show_values)
+        return _write(path, render_markdown(summary, show_values=show_values))
 
     def _repr_html_(self):
-        return self.to_html()
+        from skpriv.report._page import render_notebook
+
+        return render_notebook(self.summary)
 
     def __repr__(self):
         model, data = self.summary["model"], self.summary["data"]
