@@ -545,7 +545,7 @@ def _load(options):
         datasets.check_column(name, list(table.columns))
     encoding = {"ids": options.id, "keep": options.keep, "task": options.task}
     data = {
-        "ids": tuple(options.id),
+        "no_features": tuple(dict.fromkeys([*options.id, *options.drop])),
         "groups": tuple(options.group),
         "source": source,
         "file": None if options.file in (None, "-") else options.file,
@@ -556,6 +556,7 @@ def _load(options):
     ids = [table[name].astype(str) for name in options.id if name in table.columns]
     members = report.read_members(options.members, table, ids[0] if ids else None)
     drop = [*options.drop, *(() if members.column is None else (members.column,))]
+    data["no_features"] = tuple(dict.fromkeys([*options.id, *drop]))
     encoded, rest = report.encode_members(
         table, label, members.mask, drop=drop, **encoding
     )

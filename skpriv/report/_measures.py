@@ -277,10 +277,9 @@ def _merged_values(model, subject):
 
 def _used_columns(subject):
     """Yield the columns, without those that identify the records or say nothing."""
-    left_out = {c.name for c in subject.columns if c.left_out is not None}
-    for name in subject.frame.columns:
-        if name not in left_out:
-            yield name, subject.frame[name]
+    for column in subject.columns:
+        if column.left_out is None:
+            yield column.name, subject.frame[column.name]
 
 
 def _is_category(values):
@@ -334,16 +333,17 @@ def _is_quantity(values):
 
 def _column_left_out(model, subject, reasons, exposed):
     """Leave out the column that exposes most: all records have one value of it."""
+    used = dict(_used_columns(subject))
     names = Counter(
         reason["column"]
         for record in exposed
         for reason in reasons[record]
-        if reason["kind"] == "rare_value" and reason["column"] in subject.frame.columns
+        if reason["kind"] == "rare_value" and reason["column"] in used
     )
-    if not names or subject.frame.shape[1] < 2:
+    if not names or len(used) < 2:
         return
     ((name, number),) = names.most_common(1)
-    values = subject.frame[name]
+    values = used[name]
     usual = values.mode()
     if usual.empty:
         return

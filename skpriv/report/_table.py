@@ -20,8 +20,9 @@ class Data:
     ----------
     table : EncodedTable
         The training records.
-    ids : tuple of str, default=()
-        Columns that identify the records, and are no features.
+    no_features : tuple of str, default=()
+        Columns beside the label that are no features, as they identify the records or
+        are to be left out.
     places : ndarray of shape (n_records,), default=None
         The number of each training record in the table, from 1. None: all are.
     rest : Rest, default=None
@@ -35,7 +36,7 @@ class Data:
     """
 
     table: EncodedTable
-    ids: tuple[str, ...] = ()
+    no_features: tuple[str, ...] = ()
     places: np.ndarray | None = None
     rest: Rest | None = None
     groups: tuple[str, ...] = ()
@@ -96,7 +97,7 @@ def audit_given(given, data, settings, **shown):
     table, rest = data.table, data.rest
 
     def encode(frame):
-        columns = frame.drop(columns=list(data.ids))
+        columns = frame.drop(columns=[table.label, *data.no_features])
         return features_for(
             given, columns, lambda columns: table.encoder.transform(frame)
         )

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from skpriv.datasets import TableError
-from skpriv.report._members import read_members
+from skpriv.report._members import encode_members, read_members
 
 
 @pytest.fixture
@@ -86,3 +86,25 @@ def test_file_of_something_else_is_a_fault(table, tmp_path, content, ids, fault)
 def test_neither_column_nor_file_is_a_fault(table, tmp_path, name, fault):
     with pytest.raises(TableError, match=fault):
         read_members(str(tmp_path / name), table)
+
+
+def test_others_are_encoded_like_the_training_records():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "age": rng.normal(size=30),
+            "job": ["a", "b", "c"] * 10,
+            "y": ["no", "yes"] * 15,
+        }
+    )
+    table.loc[29, "y"] = "never"
+    mask = np.arange(30) < 20
+    encoded, rest = encode_members(table, "y", mask)
+    assert encoded.X.shape[0] == encoded.y.size == 20
+    np.testing.assert_allclose(encoded.X[:, 0].mean(), 0, atol=1e-12)
+    assert encoded.classes == ["no", "yes"]
+    np.testing.assert_array_equal(rest.X, encoded.encoder.transform(table[20:]))
+    assert rest.y.tolist() == [0, 1] * 4 + [0, -1]
+    encoded, rest = encode_members(table, "y", np.ones(30, dtype=bool))
+    assert encoded.X.shape[0] == 30
+    assert rest is None
