@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 import sys
+from contextlib import contextmanager
 
 import skpriv
 from skpriv.report import KINDS, choose_kind
@@ -13,6 +14,7 @@ from skpriv.utils._text import printable
 _N_SHADOWS = 16
 _FEWEST_SHADOWS = 8
 
+_CONDITION_MET = 1
 _FAULT = 2
 _INTERRUPTED = 130
 
@@ -28,6 +30,7 @@ _COLUMN_OPTIONS = {
     "number": "a column to take as numbers; other values become missing",
 }
 
+_MEASURES = {"auto": "auto", "always": True, "never": False}
 _OUTPUTS = {
     "html": "the report as a page for a browser, which needs no other file",
     "markdown": "the report as Markdown",
@@ -48,12 +51,28 @@ examples:
   skpriv audit people.csv --label income
   skpriv audit people.csv --label income --model forest --html report.html
   skpriv audit people.csv --label income --group sex --group region --id person
+  skpriv audit people.csv --label income --model model.skops --members trained
+  skpriv audit people.csv --label income --fail-if "at_risk > 1%"
   skpriv audit people.parquet --label income --scores scores.csv --json report.json
   skpriv audit people.txt --label income --sep tab --decimal , --missing -9
   gunzip -c people.csv.gz | skpriv audit - --label income
 
-The exit code is 0 if the audit succeeds, 2 if it fails (one line says why, and no file
-is written), and 130 if it is interrupted.
+The exit code is 0 if the audit succeeds, 1 if a condition of --fail-if is met, 2 if the
+audit fails (one line says why, and no file is written), and 130 if it is interrupted.
+"""
+
+_COMPARE = """\
+Tell what changed from one audit to another: the figures, each record, and each group.
+"""
+
+_COMPARE_EXAMPLES = """\
+examples:
+  skpriv audit people.csv --label income --id person --json before.json
+  skpriv audit people.csv --label income --id person --model forest --json after.json
+  skpriv compare before.json after.json
+
+The exit code is 0, 2 if the audits cannot be compared (one line says why), and 130 if
+it is interrupted.
 """
 
 
@@ -78,7 +97,8 @@ def main(argv=None):
     Returns
     -------
     code : int
-        The exit code: 0, 2 after an error, 130 after an interruption.
+        The exit code: 0, 1 if a condition of --fail-if is met, 2 after an error, 130
+        after an interruption.
     """
     try:
         options, unknown = _make_parser().parse_known_args(argv)
@@ -88,14 +108,13 @@ def main(argv=None):
             )
         arguments = sys.argv[1:] if argv is None else argv
         options.command = shlex.join(["skpriv", *arguments])
-        options.run(options)
+        return options.run(options)
     except _Fault as fault:
         print(printable(str(fault)), file=sys.stderr)
         return _FAULT
     except KeyboardInterrupt:
         print("skpriv: interrupted", file=sys.stderr)
         return _INTERRUPTED
-    return 0
 
 
 def _make_parser():
@@ -114,7 +133,38 @@ def _make_parser():
     )
     _add_audit_options(audit)
     audit.set_defaults(run=_audit, prog=audit.prog)
+    compare = commands.add_parser(
+        "compare",
+        help="tell what changed from one audit to another",
+        description=_COMPARE,
+        epilog=_COMPARE_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    _add_compare_options(compare)
+    compare.set_defaults(run=_compare, prog=compare.prog)
     return parser
+
+
+def _add_compare_options(compare):
+    for name in ("before", "after"):
+        compare.add_argument(
+            name, metavar=name.upper(), help=f"the JSON report of the audit {name}"
+        )
+    _add_top(compare, "records with the largest changes")
+    compare.add_argument(
+        "--json", metavar="FILE", help="write the comparison of all records as JSON"
+    )
+
+
+def _add_top(parser, which):
+    parser.add_argument(
+        "--top",
+        metavar="N",
+        type=_whole_number,
+        default=10,
+        help=f"how many of the {which} to list (default: %(default)s)",
+    )
 
 
 def _add_audit_options(audit):
@@ -140,13 +190,7 @@ def _add_audit_options(audit):
         help="a column to leave out; can be given several times",
     )
     _add_table_options(audit)
-    audit.add_argument(
-        "--model",
-        choices=list(dict.fromkeys(kind.name for kind in KINDS)),
-        help="the model to audit. For classes: "
-        f"{_list_models('classification')}. For a quantity: "
-        f"{_list_models('regression')}",
-    )
+    _add_model_options(audit)
     audit.add_argument(
         "-k",
         "--neighbors",
@@ -171,15 +215,53 @@ def _add_audit_options(audit):
         help="what the records are ranked by: risk, or a score of the JSON report such "
         "as leverage (default: %(default)s)",
     )
+    _add_top(audit, "most exposed records")
     audit.add_argument(
-        "--top",
-        metavar="N",
-        type=_whole_number,
-        default=10,
-        help="how many of the most exposed records to list (default: %(default)s)",
+        "--measures",
+        choices=list(_MEASURES),
+        default="auto",
+        help="whether to try what would help, such as a stronger penalty, and to "
+        "measure the risk again each time; auto: if all else takes at most 10 seconds "
+        "(default: %(default)s)",
+    )
+    audit.add_argument(
+        "--fail-if",
+        metavar="CONDITION",
+        type=_condition,
+        action="append",
+        default=[],
+        help='make the exit code 1 if a condition such as "at_risk > 1%%" or '
+        '"tpr@0.1%% > 2%%" is met, or cannot be decided; can be given several times',
     )
     _add_output_options(audit)
     _add_running_options(audit)
+
+
+def _add_model_options(audit):
+    audit.add_argument(
+        "--model",
+        type=_model,
+        help="the model to audit: a name, a file that ends in .skops, .pkl, .pickle or "
+        ".joblib, or package.module:object. Names for classes: "
+        f"{_list_models('classification')}. Names for a quantity: "
+        f"{_list_models('regression')}",
+    )
+    audit.add_argument(
+        "--trust",
+        metavar="WHAT",
+        action="append",
+        default=[],
+        help="what may be loaded with the model: the full name of a type in a .skops "
+        "file, or pickle, for files of pickle or joblib, which run code when they are "
+        "loaded; separated by commas, or given several times",
+    )
+    audit.add_argument(
+        "--members",
+        metavar="WHICH",
+        help="the records that the model is trained on: a column of 1 and 0, or a text "
+        "file with the number of a record (from 1) or its --id in each line; the other "
+        "records are test data",
+    )
 
 
 def _add_output_options(audit):
@@ -295,6 +377,29 @@ def _list_models(task):
     )
 
 
+def _model(text):
+    names = _names_of_kinds()
+    if text not in names and not re.search(r"[.:/\\]", text):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is none of {', '.join(names)}, no file of a model, and not "
+            "package.module:object"
+        )
+    return text
+
+
+def _names_of_kinds():
+    return list(dict.fromkeys(kind.name for kind in KINDS))
+
+
+def _condition(text):
+    from skpriv.report import ConditionError, parse_condition
+
+    try:
+        return parse_condition(text)
+    except ConditionError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
 def _whole_number(text):
     if not re.fullmatch("0*[1-9][0-9]{0,8}", text):
         raise argparse.ArgumentTypeError(
@@ -317,24 +422,34 @@ def _seed(text):
 
 
 def _audit(options):
-    # Imported here, so that `skpriv --help` need not wait for pandas and scikit-learn.
-    from skpriv.datasets import TableError
-    from skpriv.report import OutputError
+    with _naming_faults(options.prog):
+        return _audit_table(options)
 
+
+@contextmanager
+def _naming_faults(prog):
+    """Raise the errors that have a message for people as a fault."""
+    # Imported here, so that `skpriv --help` need not wait for pandas and scikit-learn.
+    from skpriv import report
+    from skpriv.datasets import TableError
+
+    errors = (TableError, report.OutputError, report.ComparisonError, ImportError)
     try:
-        _audit_table(options)
-    except (TableError, OutputError, ImportError) as error:
-        raise _Fault(f"{options.prog}: error: {error}") from error
+        yield
+    except (*errors, report.ModelError) as error:
+        raise _Fault(f"{prog}: error: {error}") from error
     except MemoryError as error:
-        raise _Fault(
-            f"{options.prog}: error: there is too little memory: {error}"
-        ) from error
+        raise _Fault(f"{prog}: error: there is too little memory: {error}") from error
 
 
 def _audit_table(options):
     from skpriv import report
 
-    inputs = [options.file] if options.file not in (None, "-") else []
+    inputs = [
+        path
+        for path in (options.file, options.model, options.members)
+        if path is not None and os.path.isfile(path)
+    ]
     outputs = {name: getattr(options, name) for name in _OUTPUTS}
     outputs = {name: path for name, path in outputs.items() if path is not None}
     if sys.stdout is None and not outputs:
@@ -352,13 +467,44 @@ def _audit_table(options):
                 _print(report.format_report(shown), options.prog)
     finally:
         progress.close()
+    return _decide(options, result.summary)
+
+
+def _decide(options, summary):
+    """Return the exit code, and say which conditions are met."""
+    from skpriv import report
+
+    outcomes = [report.evaluate(condition, summary) for condition in options.fail_if]
+    for outcome in outcomes:
+        if outcome.failed:
+            print(printable(f"{options.prog}: {outcome.sentence}"), file=sys.stderr)
+    return _CONDITION_MET if any(outcome.failed for outcome in outcomes) else 0
+
+
+def _compare(options):
+    from skpriv import report
+
+    with _naming_faults(options.prog):
+        outputs = [] if options.json is None else [options.json]
+        with report.OutputFiles(outputs, [options.before, options.after]) as files:
+            before, after = map(report.read_summary, (options.before, options.after))
+            found = report.compare(before, after)
+            if options.json is not None:
+                files.write(options.json, report.comparison_to_json(found))
+            _print(report.format_comparison(found, n_top=options.top), options.prog)
+    return 0
 
 
 def _make_audit(options, progress):
     from skpriv import report
 
+    given = None
+    if options.model not in (None, *_names_of_kinds()):
+        with progress.step("loading the model"):
+            trust = [name for names in options.trust for name in names.split(",")]
+            given = report.load_model(options.model, trust=trust)
     with progress.step("reading the table"):
-        table, source = _load(options)
+        data = _load(options)
     settings = report.Settings(
         n_shadows=options.shadows,
         cache_dir=options.cache,
@@ -366,19 +512,15 @@ def _make_audit(options, progress):
         random_state=options.seed,
         rank_by=options.rank_by,
         n_neighbors=options.neighbors,
+        measures=_MEASURES[options.measures],
         progress=progress,
     )
+    shown = {"command": options.command, "n_top": options.top}
     try:
-        return report.audit_table(
-            _choose_kind(options, table),
-            table,
-            settings,
-            groups=options.group,
-            source=source,
-            file=None if options.file in (None, "-") else options.file,
-            command=options.command,
-            n_top=options.top,
-        )
+        if given is not None:
+            return report.audit_given(given, data, settings, **shown)
+        kind = _choose_kind(options, data.table)
+        return report.audit_table(kind, data, settings, **shown)
     except ValueError as error:
         raise _Fault(f"{options.prog}: error: {error}") from error
 
@@ -396,6 +538,33 @@ def _render(result, name, show_values):
 
 
 def _load(options):
+    from skpriv import datasets, report
+
+    table, label, source = _read(options)
+    for name in options.group:
+        datasets.check_column(name, list(table.columns))
+    encoding = {"ids": options.id, "keep": options.keep, "task": options.task}
+    data = {
+        "no_features": tuple(dict.fromkeys([*options.id, *options.drop])),
+        "groups": tuple(options.group),
+        "source": source,
+        "file": None if options.file in (None, "-") else options.file,
+    }
+    if options.members is None:
+        encoded = datasets.encode_table(table, label, options.drop, **encoding)
+        return report.Data(encoded, **data)
+    ids = [table[name].astype(str) for name in options.id if name in table.columns]
+    members = report.read_members(options.members, table, ids[0] if ids else None)
+    drop = [*options.drop, *(() if members.column is None else (members.column,))]
+    data["no_features"] = tuple(dict.fromkeys([*options.id, *drop]))
+    encoded, rest = report.encode_members(
+        table, label, members.mask, drop=drop, **encoding
+    )
+    data["source"] += f" (the training records by --members {options.members})"
+    return report.Data(encoded, rest=rest, places=members.places, **data)
+
+
+def _read(options):
     from skpriv import datasets
 
     reading = {name: getattr(options, name) for name in _READING}
@@ -408,27 +577,15 @@ def _load(options):
                 f"{shown}{', ...' if len(columns) > 8 else ''}"
             )
         table = datasets.read_table(options.file, label=options.label, **reading)
-        label = options.label
         source = "standard input" if options.file == "-" else options.file
-    else:
-        for name, value in reading.items():
-            if value not in (None, []):
-                option = "month-first" if value is False else name.replace("_", "-")
-                raise datasets.TableError(f"--{option} can only be used with FILE")
-        table = datasets.load_default_table()
-        label = datasets.DEFAULT_LABEL if options.label is None else options.label
-        source = "breast cancer data, bundled with scikit-learn"
-    for name in options.group:
-        datasets.check_column(name, list(table.columns))
-    encoded = datasets.encode_table(
-        table,
-        label,
-        options.drop,
-        ids=options.id,
-        keep=options.keep,
-        task=options.task,
-    )
-    return encoded, source
+        return table, options.label, source
+    for name, value in reading.items():
+        if value not in (None, []):
+            option = "month-first" if value is False else name.replace("_", "-")
+            raise datasets.TableError(f"--{option} can only be used with FILE")
+    label = datasets.DEFAULT_LABEL if options.label is None else options.label
+    source = "breast cancer data, bundled with scikit-learn"
+    return datasets.load_default_table(), label, source
 
 
 def _choose_kind(options, table):

@@ -36,6 +36,12 @@ def make_people():
     return table
 
 
+@pytest.fixture(autouse=True)
+def _no_measures_unless_asked(monkeypatch):
+    # Each of them takes as long as an audit.
+    monkeypatch.setattr("skpriv.report._audit.MOST_SECONDS", -1.0)
+
+
 @pytest.fixture
 def people(tmp_path):
     """Write a table with every kind of column to a folder of its own."""
@@ -376,7 +382,7 @@ def test_more_neighbours_than_records_is_an_audit(people, capsys):
         ([], "COMMAND"),
         (["adit"], "invalid choice: 'adit'"),
         (["audit", "--label"], "--label: expected one argument"),
-        (["audit", "--model", "svm"], "--model: invalid choice: 'svm'"),
+        (["audit", "--model", "svm"], "--model: 'svm' is none of logistic, ridge"),
         (["audit", "--lab", "target"], "audit: error: unrecognized arguments: --lab"),
         (["audit", "-k", "0"], "--neighbors: '0' is not a whole number from 1"),
         (["audit", "-k", "2.5"], "--neighbors: '2.5' is not a whole number"),
@@ -543,11 +549,14 @@ def test_help_explains_every_option(capsys):
     text = " ".join(capsys.readouterr().out.split())
     options = (
         "FILE --label --drop --group --top --rank-by --scores --json --markdown --html "
-        "--show-values --quiet --shadows --seed --jobs --cache -k"
+        "--show-values --quiet --shadows --seed --jobs --cache -k --trust --members "
+        "--fail-if --measures"
     )
     for option in options.split():
         assert option in text
-    assert "--model {logistic,ridge,knn,forest,boosting,mlp}" in text
+    assert "--model MODEL" in text
+    for kind in report.KINDS:
+        assert f"{kind.name} ({kind.title}" in text
     assert "(default: 5)" in text
     assert "(default: 16)" in text
     assert "The exit code is 0" in text

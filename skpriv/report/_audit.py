@@ -1,6 +1,8 @@
 """The audit of a model: from records to a summary, and to what is made of it."""
 
 import copy
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +10,7 @@ from sklearn.base import is_classifier, is_regressor
 
 from skpriv.report import _words
 from skpriv.report._conduct import Settings, conduct
+from skpriv.report._measures import MOST_SECONDS, measure_options
 from skpriv.report._progress import Silent, progress_on
 from skpriv.report._subject import make_subject
 from skpriv.report._summarise import summarise
@@ -32,6 +35,7 @@ def audit(
     cv=None,
     rank_by="risk",
     n_top=10,
+    measures="auto",
     cache_dir=None,
     n_jobs=None,
     random_state=0,
@@ -71,6 +75,10 @@ def audit(
         estimated from.
     n_top : int, default=10
         How many of the most exposed records the summary lists.
+    measures : "auto" or bool, default="auto"
+        Whether to try what would help, such as a stronger penalty or fewer records, and
+        to measure the performance and the risk again each time. "auto": if all else
+        took at most 10 seconds, since each measure takes about as long.
     cache_dir : str or path-like, default=None
         Folder for the results of finished shadow models, from which an interrupted
         audit resumes.
@@ -116,6 +124,7 @@ def audit(
         n_jobs=n_jobs,
         random_state=random_state,
         rank_by=rank_by,
+        measures=measures,
         X_test=X_test,
         y_test=y_test,
         progress=progress_on() if verbose else Silent(),
@@ -144,12 +153,20 @@ def audit_subject(model, subject, settings, **presentation):
     audit : Audit
     """
     measured = conduct(model, subject, settings)
+    measures = None
+    if settings.measures is True or (
+        settings.measures == "auto" and measured.seconds <= MOST_SECONDS
+    ):
+        start = time.monotonic()
+        measures = measure_options(measured)
+        seconds = measured.seconds + time.monotonic() - start
+        measured = replace(measured, seconds=seconds)
     presentation.setdefault("options", _options(settings, presentation))
-    return Audit(measured, summarise(measured, **presentation))
+    return Audit(measured, summarise(measured, measures=measures, **presentation))
 
 
 def _options(settings, presentation):
-    shown = ("n_shadows", "fdr", "rank_by", "n_jobs", "random_state")
+    shown = ("n_shadows", "fdr", "rank_by", "measures", "n_jobs", "random_state")
     return {
         **{name: getattr(settings, name) for name in shown},
         "cv": None if settings.cv is None else str(settings.cv),
@@ -176,6 +193,10 @@ def _check(model, settings, n_top):
     _check_whole("n_top", n_top, 0)
     if not isinstance(settings.fdr, int | float) or not 0 < settings.fdr < 1:
         raise ValueError(f"fdr must be between 0 and 1; got {settings.fdr!r}.")
+    if settings.measures != "auto" and not isinstance(settings.measures, bool):
+        raise ValueError(
+            f"measures must be 'auto', True or False; got {settings.measures!r}."
+        )
     state = settings.random_state
     if state is not None and not isinstance(state, int | np.integer):
         raise ValueError(f"random_state must be a whole number; got {state!r}.")

@@ -45,6 +45,8 @@ class Settings:
         As in `audit`.
     n_neighbors : int
         How many neighbours a record is compared with.
+    measures : {"auto"} or bool
+        As in `audit`.
     progress : Silent
     """
 
@@ -58,6 +60,7 @@ class Settings:
     X_test: Any = None
     y_test: Any = None
     n_neighbors: int = 5
+    measures: str | bool = "auto"
     progress: Silent = field(default_factory=Silent)
 
 
@@ -124,7 +127,7 @@ def conduct(model, subject, settings):
     given_fitted, nothing = is_fitted(model), np.zeros(n_records, dtype=bool)
     why_not = _why_not(model, subject)
     risk = performance = None
-    alone = ~_can_be_measured(model, subject.y)
+    alone = ~can_be_measured(model, subject.y)
     measured, at_risk = nothing, nothing
     fitted = model
     with _collected_warnings() as told:
@@ -216,8 +219,18 @@ def _estimate_risk(model, given_fitted, subject, settings):
         return risk.fit(subject.X, subject.y)
 
 
-def _can_be_measured(model, y):
-    """Tell which records leave others of their class when they are left out."""
+def can_be_measured(model, y):
+    """Tell which records leave others of their class when they are left out.
+
+    Parameters
+    ----------
+    model : classifier or regressor
+    y : ndarray of shape (n_records,)
+
+    Returns
+    -------
+    measured : ndarray of shape (n_records,), dtype bool
+    """
     if is_regressor(model):
         return np.ones(len(y), dtype=bool)
     _, codes, numbers = np.unique(y, return_inverse=True, return_counts=True)

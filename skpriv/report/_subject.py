@@ -1,6 +1,6 @@
 """What is audited: the records as the model takes them, and as people know them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,6 +52,8 @@ class Subject:
         What should be checked.
     data_hash : str or None
         None: that of the rows is computed.
+    encode : callable or None
+        Makes `X` of `frame`. None: `X` has the columns of `frame`.
     """
 
     X: Any
@@ -67,6 +69,7 @@ class Subject:
     source: str = "data given in Python"
     notes: list[Note] = field(default_factory=list)
     data_hash: str | None = None
+    encode: Callable | None = None
 
     def __len__(self):
         return len(self.y)

@@ -36,12 +36,16 @@ _QUANTILES = {
 }
 
 
-def summarise(measured, *, title=None, command=None, options=None, n_top=10):
+def summarise(
+    measured, *, measures=None, title=None, command=None, options=None, n_top=10
+):
     """Summarise an audit as plain data, from which every form of the report is made.
 
     Parameters
     ----------
     measured : Measured
+    measures : dict, default=None
+        What would help, as `measure_options` returns it.
     title : str, default=None
         The name of the model. None: that of its class.
     command : str, default=None
@@ -66,7 +70,7 @@ def summarise(measured, *, title=None, command=None, options=None, n_top=10):
         "risk": _describe_risk(measured),
         "attack": None,
         "groups": [],
-        "measures": None,
+        "measures": measures,
         "scores": _describe_scores(measured),
         "most_exposed": [
             _describe_exposed(measured, records, row) for row in measured.order[:n_top]

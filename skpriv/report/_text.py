@@ -32,6 +32,7 @@ def format_report(summary):
         _format_verdict(summary["verdict"]),
         _format_most_exposed(summary),
         *(_format_groups(column) for column in summary["groups"]),
+        _format_measures(summary),
         _format_attack(summary),
         _format_scores(summary["scores"]),
         _paragraph("", _words.LIMITS),
@@ -117,6 +118,21 @@ def _format_groups(column):
     title = _words.title_of_groups(column["column"], len(groups), len(rows))
     note = _words.explain_groups(groups)
     return _section(title, _table(_words.HEADINGS_OF_GROUPS, rows, left=(0,)), note)
+
+
+def _format_measures(summary):
+    measures = summary["measures"]
+    if measures is None:
+        return None
+    rows = [_words.measure_cells("as audited", measures["before"])]
+    rows += [_words.measure_cells(m["name"], m["after"]) for m in measures["tried"]]
+    table = _table(_words.headings_of_measures(summary), rows, left=(0,))
+    lines = [
+        _paragraph(f"  {name}", text)
+        for name, text in _words.explain_measures(measures)
+    ]
+    guarantee = _paragraph("", _words.GUARANTEE)
+    return "\n".join([_words.MEASURES, *table, *lines, guarantee])
 
 
 def _format_attack(summary):

@@ -400,6 +400,47 @@ def explain_attack(attack):
         )
 
 
+# What would help.
+
+
+MEASURES = "What would help, tried on this model and these records"
+GUARANTEE = (
+    "Training with differential privacy (for example by Opacus or diffprivlib) is the "
+    "only measure with a guarantee for each person. It was not tried."
+)
+
+
+def headings_of_measures(summary):
+    """Return the headings of `measure_cells`."""
+    performance = summary["model"]["performance"]
+    measure = "accuracy" if performance["measure"] == "accuracy" else "R²"
+    return ["measure", measure, "at risk", "of", "mean risk", "highest"]
+
+
+def measure_cells(name, measured):
+    """Return the cells of a table about a measure."""
+    return [
+        name,
+        format_percent(measured["performance"]["value"]),
+        f"{measured['at_risk']:,}",
+        f"{measured['records']:,}",
+        format_percent(measured["mean_risk"]),
+        format_percent(measured["highest"]),
+    ]
+
+
+def explain_measures(measures):
+    """Explain what was changed for each measure, and what could not be tried."""
+    for measure in measures["tried"]:
+        note = "" if measure["note"] is None else f"; {measure['note']}"
+        yield f"{measure['name']}:", f"{measure['change']}{note}."
+    for measure in measures["not_tried"]:
+        yield (
+            f"{measure['name']}:",
+            f"{measure['change']}. It could not be tried: {measure['reason']}.",
+        )
+
+
 # The meanings of the scores.
 
 

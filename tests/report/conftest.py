@@ -8,6 +8,14 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from skpriv import audit
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _no_measures_unless_asked():
+    # Each of them takes as long as an audit.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("skpriv.report._audit.MOST_SECONDS", -1.0)
+        yield
+
+
 @pytest.fixture(scope="session")
 def people():
     return make_people()

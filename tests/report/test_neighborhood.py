@@ -30,9 +30,8 @@ def test_copies_are_neighbours_of_each_other():
     X = np.repeat([[0.0], [1.0]], 8, axis=0)
     labels = np.repeat([0, 1], 8)
     found = look_around(X, labels, np.arange(16), n_neighbors=3)
-    np.testing.assert_array_equal(
-        found.labels, np.repeat([[0] * 3, [1] * 3], 8, axis=0)
-    )
+    expected = np.repeat([[0] * 3, [1] * 3], 8, axis=0)
+    np.testing.assert_array_equal(found.labels, expected)
     np.testing.assert_array_equal(found.distance, 0)
 
 

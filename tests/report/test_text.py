@@ -58,6 +58,7 @@ def summary():
             "not_measured": 0,
             "detection_limit": 0.62,
         },
+        "measures": None,
         "attack": {
             "auc": estimate(0.5432),
             "tpr": [
@@ -327,3 +328,36 @@ def test_a_label_cannot_command_the_terminal(summary):
     assert "\x1b" not in text
     assert "\u202e" not in text
     assert "\\x1b[31mred\\nline" in text
+
+
+def test_measures_are_a_table_with_what_each_changed(summary):
+    def found(at_risk):
+        performance = {"value": 0.875, "low": 0.865, "high": 0.885}
+        risks = {"mean_risk": 0.5321, "highest": 0.9876}
+        return {"performance": performance, "at_risk": at_risk, "records": 2500} | risks
+
+    tried = [
+        {
+            "name": "larger leaves",
+            "change": "leaves = 9",
+            "after": found(7),
+            "note": None,
+        },
+        {"name": "left out", "change": "all", "after": found(8), "note": "2 are new"},
+    ]
+    failed = {"name": "merged", "change": "in 'job'", "reason": "no such value"}
+    summary["measures"] = {"before": found(12), "tried": tried, "not_tried": [failed]}
+    lines = format_report(summary).splitlines()
+    start = lines.index("What would help, tried on this model and these records")
+    assert [line.split() for line in lines[start + 1 : start + 5]] == [
+        ["measure", "accuracy", "at", "risk", "of", "mean", "risk", "highest"],
+        ["as", "audited", "87.5%", "12", "2,500", "53.2%", "98.8%"],
+        ["larger", "leaves", "87.5%", "7", "2,500", "53.2%", "98.8%"],
+        ["left", "out", "87.5%", "8", "2,500", "53.2%", "98.8%"],
+    ]
+    assert lines[start + 5 : start + 8] == [
+        "  larger leaves: leaves = 9.",
+        "  left out: all; 2 are new.",
+        "  merged: in 'job'. It could not be tried: no such value.",
+    ]
+    assert "differential privacy" in lines[start + 8]
