@@ -147,18 +147,18 @@ def _answer(summary):
 
 def _cards(summary):
     risk, n_records = summary["risk"], summary["data"]["records"]
-    level = risk["confidence_level"]
-    if _known(risk["mean"]):
-        mean = risk["mean"]
-        yield Card(
-            "On average",
-            round(100 * mean["value"]),
-            words.of_100(mean["value"]),
-            "In 100 guesses whether a record, taken at random, was in the training "
-            f"data, an attacker is right in {words.of_100(mean['value'])} "
-            f"({level:.0%} interval: {words.range_of_100(mean)}). Tossing a coin is "
-            "right in 50.",
-        )
+    level, mean = risk["confidence_level"], risk["mean"]
+    if not _known(mean):
+        return
+    yield Card(
+        "On average",
+        round(100 * mean["value"]),
+        words.of_100(mean["value"]),
+        "In 100 guesses whether a record, taken at random, was in the training data, "
+        f"an attacker is right in {words.of_100(mean['value'])} "
+        f"({level:.0%} interval: {words.range_of_100(mean)}). Tossing a coin is right "
+        "in 50.",
+    )
     listed = risk["at_risk"]
     yield Card(
         "Records at risk",
@@ -205,7 +205,7 @@ def _limit_of_detection(risk):
     return (
         Strong(f"Limit of detection: {told}. "),
         Told(limit_of_detection(risk)),
-        " A record that is not found is not thereby protected.",
+        " A record that was not found may be exposed all the same.",
     )
 
 

@@ -372,7 +372,7 @@ def test_both_themes_and_print_are_styled():
 
 @pytest.mark.parametrize("n_records", [1, 399, 5000])
 def test_picture_keeps_the_top_and_those_at_risk(n_records):
-    summary = make_summary(max(n_records, 2))
+    summary = make_summary(max(n_records, 3))
     records = summary["records"]
     for name in ("risk", "risk_low", "risk_high", "at_risk"):
         records[name] = records[name][:n_records]
