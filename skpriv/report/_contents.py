@@ -28,6 +28,7 @@ from skpriv.utils._text import count
 
 MOST_RECORDS = 2000
 _MOST_CLASSES = 12
+_MOST_ROWS = 100  # of groups, classes and columns
 _FROM_GUESSING = (0.5, 1.0)
 # A record that is not listed may be at risk all the same, so it is not called safe.
 AT_RISK, NOT_LISTED = "at risk", "not listed"
@@ -463,20 +464,29 @@ def _groups(summary):
     blocks = [_about.read_groups(f"{level:.0%}")]
     for by in groups:
         small = [group["name"] for group in by["groups"] if group["too_small"]]
-        rows = [_row_of_group(group) for group in by["groups"]]
+        rows = [_row_of_group(group) for group in by["groups"][:_MOST_ROWS]]
         headings = ["Group", "Records", "Mean risk", f"{level:.0%} interval"]
         headings += ["50% to 100%", "Records at risk"]
         caption = ("By ", Name(by["column"]))
-        blocks.append(Table(caption, headings, rows))
+        blocks += [Table(caption, headings, rows), *_say_more(by["groups"], "group")]
         if small:
             blocks.append(
                 (
                     "Too few records to say anything about the group as a whole: ",
-                    *_listed(small),
-                    ".",
+                    *_listed(small[:_MOST_CLASSES]),
+                    f", and {len(small) - _MOST_CLASSES} more."
+                    if len(small) > _MOST_CLASSES
+                    else ".",
                 )
             )
     return Section("groups", "Which groups are exposed", blocks)
+
+
+def _say_more(rows, noun, nouns=None):
+    n_more = len(rows) - _MOST_ROWS
+    if n_more > 0:
+        noun = noun if n_more == 1 else nouns or f"{noun}s"
+        yield f"And {n_more:,} more {noun}, in the summary (JSON)."
 
 
 def _row_of_group(group):
@@ -568,7 +578,8 @@ def _performance(summary):
     if performance.get("by_class"):
         rows = [(Name(c), _percentage(v)) for c, v in performance["by_class"].items()]
         caption = "How often it is right, by class"
-        blocks.append(Table(caption, ["Class", "Correct"], rows))
+        blocks.append(Table(caption, ["Class", "Correct"], rows[:_MOST_ROWS]))
+        blocks += _say_more(rows, "class", "classes")
     return Section("performance", title, [*blocks, _about.LEARNT_NOTHING])
 
 
@@ -616,7 +627,9 @@ def _please_check(summary):
             for column in data["columns"]
         ]
         headings = ["Column", "Read as", "Used as"]
-        blocks.append(Table("The columns, and how they were used", headings, rows))
+        caption = "The columns, and how they were used"
+        blocks.append(Table(caption, headings, rows[:_MOST_ROWS]))
+        blocks += _say_more(rows, "column")
     return Section("check", "Please check", blocks)
 
 

@@ -355,6 +355,18 @@ def test_long_tables_say_where_the_rest_is(monkeypatch):
     assert {name for name in names if name in page.text} == listed
 
 
+def test_tables_of_groups_and_columns_are_cut_and_say_so():
+    summary = make_summary(20)
+    by, data = summary["groups"][1], summary["data"]
+    by["groups"] = [dict(by["groups"][1], name=f"town {k}") for k in range(103)]
+    data["columns"] = [dict(data["columns"][0], name=f"x{k}") for k in range(101)]
+    text = Page(render_page(summary)).text
+    assert "town 99 3 too few records" in text
+    assert "And 3 more groups, in the summary (JSON)." in text
+    assert ", and 91 more." in text
+    assert "And 1 more column, in the summary (JSON)." in text
+
+
 def test_script_is_the_only_thing_that_shows_its_controls():
     (controls,) = [
         div for div in Page(render_page(make_summary())).find("div")
