@@ -11,7 +11,7 @@ from itertools import pairwise
 import pytest
 from summaries import make_bare_summary, make_regression_summary, make_summary
 
-from skpriv.report import _about, _contents, _page_words
+from skpriv.report import _about, _page_words, _sections_on_records
 from skpriv.report._page import render_notebook, render_page
 from skpriv.report._pictures import draw, draw_guesses
 
@@ -126,7 +126,7 @@ def told(value):
 def test_every_number_is_in_the_summary(summary, page):
     allowed = {str(number) for number in range(1, 11)}  # of the sections
     words = [str(value) for value in vars(_about).values()]
-    words += [str(_about.methods(summary["risk"])), *_contents._QUANTILES.values()]
+    words += [str(_about.methods(summary["risk"])), *_sections_on_records._QUANTILES.values()]
     allowed |= set().union(*map(numbers_in, words))
     allowed |= {"50", "100"}  # of guessing, and the axes
     for _, value in leaves(summary):
@@ -345,7 +345,7 @@ def test_groups_too_small_are_named():
 
 
 def test_long_tables_say_where_the_rest_is(monkeypatch):
-    monkeypatch.setattr(_contents, "MOST_RECORDS", 50)
+    monkeypatch.setattr(_sections_on_records, "MOST_RECORDS", 50)
     summary = make_summary()
     page = Page(render_page(summary))
     assert "The 50 most exposed of 300 records" in page.text
