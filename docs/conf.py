@@ -9,6 +9,7 @@ copyright = f"2026, {author}"
 release = version = skpriv.__version__
 
 extensions = [
+    "matplotlib.sphinxext.plot_directive",
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
@@ -28,6 +29,11 @@ autosummary_imported_members = True
 numpydoc_class_members_toctree = False
 # scikit-learn's methods (metadata routing among them) are documented there.
 numpydoc_show_class_members = False
+
+# The examples draw the pictures of the guide.
+plot_formats = [("png", 110)]
+plot_html_show_formats = False
+plot_html_show_source_link = False
 
 html_theme = "alabaster"
 html_theme_options = {

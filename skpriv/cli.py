@@ -418,6 +418,8 @@ def _load(options):
         table = datasets.load_default_table()
         label = datasets.DEFAULT_LABEL if options.label is None else options.label
         source = "breast cancer data, bundled with scikit-learn"
+    for name in options.group:
+        datasets.check_column(name, list(table.columns))
     encoded = datasets.encode_table(
         table,
         label,

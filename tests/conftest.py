@@ -1,10 +1,16 @@
 """What all tests share."""
 
+import os
+import sys
+
 import numba
 import pytest
 import torch
 from joblib.externals.loky import get_reusable_executor
 from threadpoolctl import threadpool_limits
+
+# Figures are drawn and not shown.
+os.environ["MPLBACKEND"] = "Agg"
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -21,3 +27,10 @@ def _workers_end_with_their_module():
     # Left to idle until they time out, they might do so just as another test asks.
     yield
     get_reusable_executor().shutdown(wait=True)
+
+
+@pytest.fixture(autouse=True)
+def _figures_end_with_their_test():
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")

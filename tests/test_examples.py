@@ -35,6 +35,29 @@ def test_more_neighbours_hide_records_better():
     assert success[0] > 0.6
 
 
+def number_at_the_end(line):
+    return float(line.split()[-1])
+
+
+def test_forest_exposes_some_records_and_the_pictures_say_which():
+    at_risk, auc, correlation, epsilon = output_of("plot_risk")
+    assert 0 < int(at_risk.split()[3]) < 300
+    assert number_at_the_end(auc) > 0.6
+    assert number_at_the_end(correlation) > 0.3
+    assert float(epsilon.split()[-4]) > 1
+
+
+def test_records_beneath_the_most_exposed_become_exposed():
+    *_, exposure = output_of("plot_removal")
+    before, after = (float(word) for word in exposure.split() if word[0] == "0")
+    assert after > 2 * before
+
+
+def test_points_lie_on_the_curves_of_the_theory():
+    for line in output_of("plot_tradeoff"):
+        assert number_at_the_end(line) < 0.08
+
+
 def test_last_layer_ranks_records_about_as_all_layers_do():
     header, *table = output_of("choose_layers")[:5]
     assert header.split()[:2] == ["layers", "solver"]

@@ -24,10 +24,10 @@ LEVELS = {
     "metrics": 5,
     "risk": 6,
     "evaluation": 7,
-    "plot": 7,
-    "report": 8,
-    "cli": 9,
-    "__main__": 10,
+    "plot": 8,
+    "report": 9,
+    "cli": 10,
+    "__main__": 11,
 }
 KERNELS = {
     "attacks._shadows._likelihood": {"attacks._shadows._pairs", "utils._intervals"},
@@ -147,7 +147,9 @@ def test_no_kernel_starts_the_threads_of_numba():
 def test_import_is_light():
     code = (
         "import sys, skpriv; dir(skpriv); heavy = {'numba', 'torch', 'matplotlib', "
-        "'pandas', 'pynndescent'} & set(sys.modules); assert not heavy, heavy"
+        "'pandas', 'pynndescent'} & set(sys.modules); assert not heavy, heavy; "
+        "from skpriv.plot import RiskDisplay; RiskDisplay(risk=[0.5]); "
+        "assert 'matplotlib' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -159,10 +161,10 @@ def test_every_public_name_exists():
         _ = skpriv.Nothing
 
 
-def test_evaluation_and_report_import_no_private_name_of_another_package():
+def test_evaluation_plot_and_report_import_no_private_name_of_another_package():
     for name in NAMES:
         part = name.partition(".")[0]
-        if part in ("evaluation", "report"):
+        if part in ("evaluation", "plot", "report"):
             private = {
                 target
                 for target in GRAPH[name]

@@ -44,7 +44,7 @@ class EncodedTable:
     ids : list of str or None
         What identifies each record: the values of the first column of `ids`.
     frame : DataFrame or None
-        The columns as they were before they were encoded.
+        The table before it was encoded.
     """
 
     X: np.ndarray
@@ -115,7 +115,7 @@ def encode_table(table, label, drop=(), *, ids=(), keep=(), task=None):
     notes += notes_of_columns(features, columns, ids)
     notes += notes_of_label(table[label], classes) if task is None else []
     named = table[ids[0]].astype(object).map(str).tolist() if ids else None
-    return EncodedTable(X, y, classes, label, columns, encoder, notes, named, features)
+    return EncodedTable(X, y, classes, label, columns, encoder, notes, named, table)
 
 
 def table_encoder(columns):

@@ -52,17 +52,19 @@ def attack_roc(y_true, y_score, *, confidence_level=0.95, max_points=200):
 
     Notes
     -----
-    The band of a single target is a confidence band, pointwise: at each false positive
-    rate by itself, it contains the true positive rate with probability
-    `confidence_level` or more. It accounts for the errors of both rates, each of which
-    has half of those that are allowed, by the interval of Clopper and Pearson: its
-    lower end is the lower limit of the true positive rate at the lowest threshold of
-    which the false positive rate is within limits, and so for the upper end. So it is
-    wider than ``tpr_interval`` of :func:`attack_report`, which takes the threshold as
-    given.
+    The band of a single target is a pointwise confidence band: at each false positive
+    rate, it contains the true positive rate with a probability of at least
+    `confidence_level`. It accounts for the errors in both rates, each by Clopper and
+    Pearson's interval with half of the error probability. The lower end at a false
+    positive rate f is the lower limit of the true positive rate at the lowest threshold
+    whose false positive rate is at most f, by its upper limit. The upper end is the
+    upper limit at the highest threshold whose false positive rate is at least f, by its
+    lower limit. The band is therefore wider than ``tpr_interval`` of
+    :func:`attack_report`, which takes the threshold as given.
 
-    The band of several targets has `confidence_level` of them: it shows how much
-    models differ, and not how precisely their mean is known.
+    The band of several targets contains a share `confidence_level` of their curves at
+    each false positive rate. It shows how much models differ, not how precisely their
+    mean is known.
 
     Examples
     --------

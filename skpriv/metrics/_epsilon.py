@@ -1,4 +1,4 @@
-"""The least ε of differential privacy that the success of an attack leaves possible."""
+"""Lower bound on the ε of differential privacy, from the success of an attack."""
 
 from numbers import Real
 
@@ -33,9 +33,9 @@ def epsilon_lower_bound(
     """Lower confidence bound on the ε of differential privacy, from an attack.
 
     If training is (ε, δ)-differentially private, every attack has
-    ``TPR <= exp(ε) * FPR + δ`` and ``TNR <= exp(ε) * FNR + δ``, with the rates of
-    true and false positives and negatives at any threshold. Rates that an attack
-    reaches therefore rule out all smaller ε.
+    ``TPR <= exp(ε) * FPR + δ`` and ``TNR <= exp(ε) * FNR + δ`` at any threshold, where
+    TPR, FPR, TNR and FNR are its rates of true and false positives and negatives. The
+    rates of an attack therefore rule out every ε with which they contradict this.
 
     Parameters
     ----------
@@ -60,28 +60,30 @@ def epsilon_lower_bound(
     Returns
     -------
     epsilon : float
-        The bound, in nats. 0: the attack contradicts no value of ε.
+        The bound. 0: the attack rules out no value of ε.
 
     Notes
     -----
-    Each rate is bounded by Clopper and Pearson's interval. The search over thresholds
-    and over the two inequalities is paid for by Bonferroni's correction: the errors
-    that `confidence_level` allows are shared equally among all of them, and within
-    each among its two rates. By default, the thresholds are the non-member scores of
-    ranks 1, 10, 100 and so on, up to the median, and the lowest scores of members
-    alike. The true rate at a score of given rank has the distribution from which
-    Clopper and Pearson's limit is computed, so that no data are set aside. In
-    simulations this is stronger than choosing the best threshold on one part of the
-    records and evaluating it on the others, except for scores of a few values, for
-    which `thresholds` is meant.
+    Each rate is bounded by Clopper and Pearson's interval. Bonferroni's correction
+    accounts for the search over thresholds and over the two inequalities: each of these
+    bounds has an equal share of the allowed error probability, half of it for each of
+    its two rates.
 
-    The bound takes the scores for independent, as if each came from a training run of
-    its own. Those of the records of one model are nearly so if no record has much
-    influence on the others; several targets with the same records are less so. The
-    result is then an estimate, and a bound only approximately.
+    By default, the thresholds are the non-member scores of ranks 1, 10, 100 and so on
+    from the top, down to the median, and likewise the member scores from the bottom.
+    The true rate at a score of given rank has the distribution from which Clopper and
+    Pearson's limit is computed, so no records need to be set aside. In simulations this
+    gives higher bounds than choosing the best threshold on one part of the records and
+    evaluating it on the others, except for scores with only a few values, for which
+    `thresholds` is meant.
 
-    A bound is as good as the attack. That it is small does not show that training is
-    private. If the members are a random half of the records, it is about replacing one
+    The bound assumes that the scores are independent, as they are if each comes from a
+    training run of its own. The scores of one model's records are nearly independent if
+    no record has much influence on the others. Those of several targets that share
+    records are less so, and the result is then an estimate rather than a strict bound.
+
+    A bound is only as good as the attack: a small one does not show that training is
+    private. If the members are a random half of the records, ε refers to replacing one
     record by another.
 
     References

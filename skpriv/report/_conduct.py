@@ -124,18 +124,21 @@ def conduct(model, subject, settings):
     given_fitted, nothing = is_fitted(model), np.zeros(n_records, dtype=bool)
     why_not = _why_not(model, subject)
     risk = performance = None
-    measured, at_risk, order = nothing, nothing, np.arange(n_records)
+    alone = ~_can_be_measured(model, subject.y)
+    measured, at_risk = nothing, nothing
     fitted = model
     with _collected_warnings() as told:
         if why_not is None:
             risk = _estimate_risk(model, given_fitted, subject, settings)
             fitted = risk.attack_.target_
-            measured = _can_be_measured(model, subject.y)
+            measured = ~alone
             at_risk = nothing.copy()
             at_risk[records_at_risk(risk, fdr=settings.fdr).records] = True
             at_risk &= measured
             order = rank(risk, measured, at_risk, settings.rank_by)
             performance = _measure_performance(fitted, subject, settings)
+        else:
+            order = np.argsort(~alone, kind="stable")
         reasons = _find_reasons(fitted, subject, settings, risk, order)
         reasons = _without_judgement_of_the_only_ones(reasons, measured)
     return Measured(

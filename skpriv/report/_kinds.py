@@ -111,13 +111,13 @@ def _make_boosting_regressor():
 def _make_mlp():
     from sklearn.neural_network import MLPClassifier
 
-    return MLPClassifier(_HIDDEN_UNITS)
+    return MLPClassifier(hidden_layer_sizes=_HIDDEN_UNITS)
 
 
 def _make_mlp_regressor():
     from sklearn.neural_network import MLPRegressor
 
-    return MLPRegressor(_HIDDEN_UNITS)
+    return MLPRegressor(hidden_layer_sizes=_HIDDEN_UNITS)
 
 
 _CLASSES, _QUANTITY = "classification", "regression"

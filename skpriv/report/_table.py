@@ -53,6 +53,7 @@ def subject_of_table(table, *, groups=(), source="", file=None):
         Records are numbered from 1.
     """
     y, labels = table.y, table.y
+    frame = None if table.frame is None else table.frame.reset_index(drop=True)
     if table.classes is None:
         y = standardize(y)
     else:
@@ -62,11 +63,11 @@ def subject_of_table(table, *, groups=(), source="", file=None):
         y=y,
         labels=labels,
         index=np.arange(1, len(y) + 1),
-        frame=table.frame,
+        frame=frame,
         columns=table.columns,
         features=table.X,
         ids=table.ids,
-        groups=make_groups(list(groups), table.frame, len(y)) if groups else {},
+        groups=make_groups(list(groups), frame, len(y)) if groups else {},
         label=table.label,
         source=source,
         notes=table.notes,

@@ -65,7 +65,9 @@ def _format_verdict(sentences):
 
 def _format_most_exposed(summary):
     top = summary["most_exposed"]
-    if not top or not summary["scores"]:
+    if summary["unmeasurable"] is not None:
+        return _format_conspicuous([record for record in top if record["reasons"]])
+    if not top:
         return None
     heading, names = _name_records(top)
     rows = [
@@ -75,11 +77,23 @@ def _format_most_exposed(summary):
     lines = [_words.title_of_most_exposed(summary)]
     lines += _table([heading, _words.LABEL, *_words.headings_of_risk(summary)], rows)
     lines.append(_paragraph("", _words.explain_risk(summary)))
-    lines.append(_words.WHY)
-    for name, record in zip(names, top, strict=True):
-        reasons = [_words.describe_reason(reason) for reason in record["reasons"]]
-        lines.append(_paragraph(f"  {name}:", "; ".join(reasons) or _words.NO_REASON))
-    return "\n".join(lines)
+    return "\n".join([*lines, _words.WHY, *_reasons(top)])
+
+
+def _format_conspicuous(records):
+    if not records:
+        return None
+    return "\n".join([_words.CONSPICUOUS, *_reasons(records)])
+
+
+def _reasons(records):
+    _, names = _name_records(records)
+    return [
+        _paragraph(
+            f"  {name}:", _words.join_reasons(record["reasons"]) or _words.NO_REASON
+        )
+        for name, record in zip(names, records, strict=True)
+    ]
 
 
 def _name_records(records):

@@ -15,6 +15,7 @@ LABEL = "label"
 CHECK = "Please check"
 VERDICT = "The answer"
 WHY = "Why these records:"
+CONSPICUOUS = "Records that stand out:"
 NO_REASON = "nothing about the record by itself stands out"
 SCORES = "What the risk was estimated from; higher is more exposed, in every score:"
 HEADINGS_OF_GROUPS = ["group", "records", "mean risk", "from", "to", "at risk"]
@@ -162,35 +163,30 @@ def describe_model(model):
 
 def describe_performance(performance):
     """Tell how good a model is, beside the most frequent class."""
-    estimate = performance["estimate"]
-    where = _where(performance)
-    if performance["measure"] == "r2":
-        text = (
-            f"It explains {format_percent(estimate['value'])} of the variance of the "
-            f"label {where}"
-        )
+    estimate, measure = performance["estimate"], performance["measure"]
+    value, when = format_percent(estimate["value"]), _when(performance)
+    of_test = " of the test data" if performance["on"] == "test data" else ""
+    if measure == "r2":
+        verb, text = "explains", f"{value} of the variance of the label{of_test}{when}"
     else:
-        baseline = performance["baseline"]
+        verb, baseline = "predicts", performance["baseline"]
         text = (
-            f"It predicts {format_percent(estimate['value'])} of the labels correctly "
-            f"{where}; always answering {shorten(baseline['class'])} would be correct "
-            f"for {format_percent(baseline['value'])}"
+            f"{value} of the labels{of_test} correctly{when}; always answering "
+            f"{shorten(baseline['class'])} would be correct for "
+            f"{format_percent(baseline['value'])}"
         )
     if performance["training"] is not None:
-        verb = "explains" if performance["measure"] == "r2" else "predicts"
-        text += (
-            f". On its training records it {verb} "
-            f"{format_percent(performance['training'])}"
-        )
-    return f"{text}."
+        training = format_percent(performance["training"])
+        text += f". On its training records it {verb} {training}"
+    return f"It {verb} {text}."
 
 
-def _where(performance):
+def _when(performance):
     if performance["on"] == "test data":
-        return "of the test data"
+        return ""
     folds = performance["folds"]
     part = "each record" if folds is None else f"one of {folds} parts of the records"
-    return f"when {part} is left out of training in turn"
+    return f" when {part} is left out of training in turn"
 
 
 # The verdict.

@@ -3,7 +3,7 @@
 The residual of the prediction is taken to grow with the prediction m, and with the
 spread s of all predictions: its variance is α |m| (s + 2 |m|) / 3, with one α for all
 records. α is what products of the residuals of two halves of the shadows estimate
-without bias. A few shadows say little about it, so it has a prior.
+without bias. A few shadows say little about it, so it has a log-normal prior.
 
 A record may also be exposed for a reason of its own that no other record shares. One
 record in all is expected to be such an outlier, whose separation may be anywhere; the
@@ -13,11 +13,30 @@ posterior is a mixture of both cases.
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, softmax
 
-# Mean and standard deviation of α, measured with many shadows on forests and boosting,
-# and on linear models whose theory predicts the separation.
-PRIOR, PRIOR_WITH_THEORY = (0.04, 0.02), (0.005, 0.004)
+
+class Prior(NamedTuple):
+    """What is known of the residuals before any shadow is seen.
+
+    Attributes
+    ----------
+    median : float
+        Of α; the standard deviation of its logarithm is 1.
+    inflation : float
+        By which variances are multiplied, because residuals do not grow with the
+        prediction in the same way for all models.
+    """
+
+    median: float
+    inflation: float
+
+
+# Measured with many shadows: on forests, boosting, networks and support vector
+# machines, and on linear models whose theory predicts the separation. See
+# benchmarks/risk_from_few_fits.md.
+PRIOR, PRIOR_WITH_THEORY = Prior(0.04, 1.25), Prior(0.005, 1.0)
+_LARGEST_DEVIATION = 4  # of the logarithm of α, in standard deviations
 # A window has this share of the records, and at least this many of them.
 _WINDOW_SHARE, _SMALLEST_WINDOW = 0.05, 30
 # Variance of an outlier's separation about the prediction.
@@ -25,7 +44,7 @@ _OUTLIER_VARIANCE = 4.0
 
 
 def prior_of(weight_of_theory):
-    """Mean and standard deviation of α before any shadow is seen.
+    """What is known of the residuals before any shadow is seen.
 
     Parameters
     ----------
@@ -34,12 +53,14 @@ def prior_of(weight_of_theory):
 
     Returns
     -------
-    mean, sd : float
+    prior : Prior
     """
     share = min(weight_of_theory, 1.0)
-    return tuple(
-        (1 - share) * without + share * with_
-        for without, with_ in zip(PRIOR, PRIOR_WITH_THEORY, strict=True)
+    return Prior(
+        *(
+            (1 - share) * without + share * with_
+            for without, with_ in zip(PRIOR, PRIOR_WITH_THEORY, strict=True)
+        )
     )
 
 
@@ -88,6 +109,8 @@ class Shrinkage(NamedTuple):
         it seems to be for the record itself. NaN where nothing is measured.
     unknown_scale : float
         See `combine`.
+    inflation : float
+        See `Prior`.
     n_records : int
         Of which one is expected to be an outlier.
     """
@@ -98,6 +121,7 @@ class Shrinkage(NamedTuple):
     noise: np.ndarray
     own_noise: np.ndarray
     unknown_scale: float
+    inflation: float
     n_records: int
 
     def posterior(self, measured):
@@ -122,12 +146,12 @@ class Shrinkage(NamedTuple):
         p = _probability_of_outlier(
             surprise, residual + self.prediction_error + noise, self.n_records
         )
-        return Separation(
-            (1 - p) * usual + p * outlier,
+        variance = (
             (1 - p) * usual_variance
             + p * outlier_variance
-            + p * (1 - p) * (usual - outlier) ** 2,
+            + p * (1 - p) * (usual - outlier) ** 2
         )
+        return Separation((1 - p) * usual + p * outlier, self.inflation * variance)
 
     def _weigh(self, surprise, residual, noise):
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -145,9 +169,8 @@ class Shrinkage(NamedTuple):
         """Return the same for some of the records."""
         columns = (self.predicted, self.residual, self.prediction_error)
         columns += (self.noise, self.own_noise)
-        return Shrinkage(
-            *(column[records] for column in columns), self.unknown_scale, self.n_records
-        )
+        rest = self.unknown_scale, self.inflation, self.n_records
+        return Shrinkage(*(column[records] for column in columns), *rest)
 
 
 def combine(halves, unknown_scale=0.0, prior=PRIOR):
@@ -159,8 +182,7 @@ def combine(halves, unknown_scale=0.0, prior=PRIOR):
     unknown_scale : float, default=0.0
         Variance of what is unknown of the logarithm of the variance by which gaps were
         divided. Predictions average over it.
-    prior : tuple of two float
-        Mean and standard deviation of α.
+    prior : Prior, default=PRIOR
 
     Returns
     -------
@@ -180,6 +202,7 @@ def combine(halves, unknown_scale=0.0, prior=PRIOR):
         noise,
         own_noise,
         unknown_scale,
+        prior.inflation,
         len(predicted),
     )
     return shrinkage.posterior(measured), shrinkage
@@ -252,12 +275,14 @@ def residual_scale(halves, shape, noise, prior=PRIOR):
     shape, noise : ndarray of shape (n_records,)
         α times `shape` is the variance of a residual; `noise` is that of a
         measurement.
+    prior : Prior, default=PRIOR
 
     Returns
     -------
     scale : float
+        The mean of its posterior.
     """
-    guess, sd = prior
+    guess = prior.median
     with np.errstate(invalid="ignore", divide="ignore"):
         weights = shape / (guess * shape + noise) ** 2
     weights = np.where(np.isfinite(weights), weights, 0.0)
@@ -272,10 +297,12 @@ def residual_scale(halves, shape, noise, prior=PRIOR):
     # Few products may agree by chance: their variance is at least that of independent
     # records.
     least = weights**2 @ np.nan_to_num(noise) ** 2 / total**2
-    precision = 1 / max(variance, least, np.finfo(float).tiny)
-    share = 1 / (1 + 1 / sd**2 / precision)
-    scale = share * products.mean() + (1 - share) * guess
-    return max(scale, guess / 10)
+    variance = max(variance, least, np.finfo(float).tiny)
+    deviations = np.linspace(-_LARGEST_DEVIATION, _LARGEST_DEVIATION, 81)
+    scales = guess * np.exp(deviations)
+    misfit = (products.mean() - scales) ** 2 / variance
+    log_posterior = -(deviations**2) / 2 - misfit / 2
+    return float(softmax(log_posterior) @ scales)
 
 
 def _products(half, other, weights):

@@ -353,8 +353,9 @@ def predicted_risk(success, confidence_level=0.95):
     """
     mean = 2 * ndtri(np.clip(success, 0.5, _LARGEST_SUCCESS))
     known = np.isfinite(mean)
-    scale, _ = prior_of(_TRUST_WITHOUT_SHADOWS)
+    prior = prior_of(_TRUST_WITHOUT_SHADOWS)
     variance = np.full(len(mean), np.nan)
+    scale = prior.median * prior.inflation
     variance[known] = scale * residual_shape(mean[known])
     estimated, interval = to_success(mean, variance, confidence_level)
     return RiskEstimate(estimated, interval, mean, variance, np.ones(1), None)

@@ -5,7 +5,7 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
 
-from skpriv import LiRAAttack
+from skpriv import LiRAAttack, RiskEstimator
 
 distributed = pytest.importorskip("distributed")
 
@@ -34,3 +34,13 @@ def test_dask_cluster_gives_the_bits_of_one_process(client, tmp_path):
     assert len({task["worker"] for task in stream.data}) == 2
     assert len(list(tmp_path.glob("shadow-*.npz"))) == 12
     assert np.isfinite(far.scores_).all()
+
+
+def test_dask_cluster_gives_the_same_risk_as_one_process(client):
+    X, y = load_iris(return_X_y=True)
+    model = RandomForestClassifier(3)
+    with parallel_config("dask"):
+        far = RiskEstimator(model, n_shadows=8, random_state=0).fit(X, y)
+    near = RiskEstimator(model, n_shadows=8, random_state=0).fit(X, y)
+    for name in ("scores_", "interval_"):
+        assert_array_equal(getattr(far, name), getattr(near, name), err_msg=name)

@@ -2,11 +2,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import ndtri
 from scipy.stats import wilcoxon
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
 
-from skpriv import LiRAAttack, LossAttack
-from skpriv.evaluation import records_at_risk, success_by_group
+from skpriv import LiRAAttack, LossAttack, RiskEstimator
+from skpriv.evaluation import detection_limit, records_at_risk, success_by_group
 from skpriv.evaluation._risk import _signed_rank_p_values
 
 
@@ -191,3 +193,48 @@ def test_too_few_shadows_to_list_a_record_are_told(method, n_needed):
 def test_few_pairs_with_ties_prove_no_more_than_their_signs():
     p_values = _signed_rank_p_values(np.ones((4, 2)))
     assert_array_equal(p_values, 0.5**4)
+
+
+def _estimated(separations, seed, n_shadows=16):
+    """Return the risk of records whose signals are normal, from few shadows."""
+    rng = np.random.default_rng(seed)
+    membership = np.empty((n_shadows, separations.size), dtype=bool)
+    membership[::2] = rng.random((n_shadows // 2, separations.size)) < 0.5
+    membership[1::2] = ~membership[::2]
+    signals = rng.normal(size=membership.shape) + separations * membership
+    return RiskEstimator.from_signals(signals, membership)
+
+
+def test_every_other_record_at_the_limit_of_detection_is_listed():
+    nobody = np.zeros(60)
+    limit = detection_limit(_estimated(nobody, seed=0))
+    separation = 2 * ndtri(limit)
+    listed = {}
+    for factor in (0.5, 1.0, 1.8):
+        found = 0
+        for seed in range(30):
+            one = nobody.copy()
+            one[7] = factor * separation
+            found += 7 in records_at_risk(_estimated(one, seed)).records
+        listed[factor] = found / 30
+    assert listed[0.5] <= 0.2
+    assert 0.25 <= listed[1.0] <= 0.75
+    assert listed[1.8] >= 0.9
+
+
+def test_more_shadows_and_fewer_records_lower_the_limit_of_detection():
+    usual = detection_limit(_estimated(np.zeros(60), seed=0))
+    assert detection_limit(_estimated(np.zeros(60), seed=0, n_shadows=32)) < usual
+    assert detection_limit(_estimated(np.zeros(600), seed=0)) > usual
+    risk = _estimated(np.zeros(60), seed=0)
+    assert detection_limit(risk, fdr=0.2) < usual
+    assert detection_limit(risk, method="bh") < usual
+    assert detection_limit(risk, threshold=0.7) > usual
+
+
+def test_without_shadows_there_is_no_limit_of_detection():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    risk = RiskEstimator(LogisticRegression(), n_shadows=0)
+    risk.fit(X, (X[:, 0] > 0).astype(int))
+    with pytest.raises(ValueError, match="needs shadows"):
+        detection_limit(risk)

@@ -322,3 +322,30 @@ def test_callbacks_follow_the_shadows(cancer):
     risk = RiskEstimator(n_shadows=8, scorers={}, random_state=0)
     risk.set_callbacks(recorder).fit(*cancer)
     assert recorder.tasks.count(("LiRAAttack", "shadow")) == 8
+
+
+class Interrupting(Recorder):
+    """Interrupts the run after some shadows."""
+
+    def __init__(self, after):
+        super().__init__()
+        self.after = after
+
+    def on_fit_task_end(self, estimator, context, **_):
+        if context.task_name == "shadow":
+            self.after -= 1
+            if not self.after:
+                raise KeyboardInterrupt
+
+
+def test_interrupted_run_resumes_with_the_same_bits(cancer, tmp_path):
+    X, y = cancer
+    whole = RiskEstimator(RandomForestClassifier(2), n_shadows=8, random_state=0)
+    whole.fit(X, y)
+    cut = clone(whole).set_params(cache_dir=tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        clone(cut).set_callbacks(Interrupting(after=3)).fit(X, y)
+    assert len(list(tmp_path.glob("shadow-*.npz"))) == 3
+    resumed = cut.fit(X, y)
+    np.testing.assert_array_equal(resumed.scores_, whole.scores_)
+    np.testing.assert_array_equal(resumed.interval_, whole.interval_)

