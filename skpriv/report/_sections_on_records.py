@@ -13,12 +13,12 @@ from skpriv.report._cells import (
     reasons_cell,
     value_cell,
 )
-from skpriv.report._words import describe_reason
+from skpriv.report._words import describe_reason, title_of_most_exposed
 from skpriv.utils._text import count
 
 MOST_RECORDS = 2000
 # A record that is not listed may be at risk all the same, so it is not called safe.
-AT_RISK, NOT_LISTED = "at risk", "not listed"
+AT_RISK, NOT_LISTED, NOT_MEASURED = "at risk", "not listed", "not measured"
 _QUANTILES = {
     "minimum": "The least exposed record",
     "lower_quartile": "A quarter of the records have at most",
@@ -133,7 +133,9 @@ def section_on_exposed(summary, show_values):
     """Name the most exposed records, with the reasons."""
     top = summary["most_exposed"]
     blocks = []
-    if top:
+    if top and not known(summary["risk"]["mean"]):
+        blocks.append(_table_of_unmeasured(top))
+    elif top:
         blocks += [_about.READ_MOST_EXPOSED, _table_of_top(summary, show_values)]
         if summary["scores"]:
             blocks.append(_scores_of_top(summary))
@@ -157,16 +159,28 @@ def _table_of_top(summary, show_values):
                 percentage(risk["value"]),
                 limits_cell(risk),
                 interval_glyph(risk, record["at_risk"]),
-                AT_RISK if record["at_risk"] else NOT_LISTED,
+                _listed_as(record["at_risk"], risk["value"]),
                 reasons_cell([describe_reason(reason) for reason in record["reasons"]]),
             )
         )
     headings = ["Record", *(["Label"] * with_label), "Risk", f"{level:.0%} interval"]
     headings += ["50% to 100%", "Listed as", "Why it is exposed"]
-    caption = f"The {count(len(top), 'most exposed record')}, those at risk first"
-    if len(top) == 1:
-        caption = "The most exposed record"
-    return Table(caption, headings, rows)
+    return Table(Told(title_of_most_exposed(summary)), headings, rows)
+
+
+def _table_of_unmeasured(top):
+    rows = [
+        (name_of(r), reasons_cell([describe_reason(why) for why in r["reasons"]]))
+        for r in top
+    ]
+    caption = "Records that stand out; the risk of none could be measured"
+    return Table(caption, ["Record", "Why it stands out"], rows)
+
+
+def _listed_as(at_risk, risk):
+    if risk is None:
+        return NOT_MEASURED
+    return AT_RISK if at_risk else NOT_LISTED
 
 
 def _scores_of_top(summary):
@@ -207,7 +221,7 @@ def _table_of_all(summary, show_values):
                 *(value_cell(records[name][k]) for name in extra),
                 percentage(records["risk"][k]),
                 limits_cell(ends),
-                AT_RISK if records["at_risk"][k] else NOT_LISTED,
+                _listed_as(records["at_risk"][k], records["risk"][k]),
                 Told(records["reasons"][k] or ""),
             )
         )
