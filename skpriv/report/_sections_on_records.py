@@ -19,6 +19,7 @@ from skpriv.utils._text import count
 MOST_RECORDS = 2000
 # A record that is not listed may be at risk all the same, so it is not called safe.
 AT_RISK, NOT_LISTED, NOT_MEASURED = "at risk", "not listed", "not measured"
+_MOST_IN_ONE_PICTURE = 400
 _QUANTILES = {
     "minimum": "The least exposed record",
     "lower_quartile": "A quarter of the records have at most",
@@ -45,6 +46,11 @@ def section_on_records(summary):
                 "at risk. A dot at 50% is a record about which an attacker can only "
                 "guess, as by tossing a coin; at 100% every guess is right.",
             )
+        )
+    if blocks and len(summary["records"]["risk"]) > _MOST_IN_ONE_PICTURE:
+        title = "The same for the 100 records with the highest risk"
+        blocks.append(
+            Picture("top", title, f"{title}, which the first picture crowds.")
         )
     if risk["distribution"]:
         blocks.append(_distribution(risk["distribution"]))

@@ -400,6 +400,13 @@ def test_both_themes_and_print_are_styled():
     assert '<meta name="color-scheme" content="light dark">' in text
 
 
+@pytest.mark.parametrize(("n_records", "n_drawn"), [(400, 0), (401, 100)])
+def test_most_exposed_of_many_have_a_picture_of_their_own(n_records, n_drawn):
+    text = render_page(make_summary(n_records))
+    found = re.findall("<svg[^>]*picture-top.*?</svg>", text)
+    assert sum(len(re.findall("<circle|<use", picture)) for picture in found) == n_drawn
+
+
 @pytest.mark.parametrize("n_records", [1, 399, 5000])
 def test_picture_keeps_the_top_and_those_at_risk(n_records):
     summary = make_summary(max(n_records, 3))
