@@ -121,7 +121,12 @@ def _draw_records(summary, title, name):
         *(_grid_line(level) for level in (0.5, 0.6, 0.7, 0.8, 0.9, 1)),
         Markup('<g class="dots">{}</g>').format(Markup().join(dots)),
         *diamonds,
-        _text("3%", _HEIGHT - 4, "start", "lowest risk"),
+        _text(
+            "3%",
+            _HEIGHT - 4,
+            "start",
+            "lowest of these" if name == "top" else "lowest risk",
+        ),
         _text("97%", _HEIGHT - 4, "end", "highest risk"),
     ]
     return Markup(

@@ -48,10 +48,8 @@ def section_on_records(summary):
             )
         )
     if blocks and len(summary["records"]["risk"]) > _MOST_IN_ONE_PICTURE:
-        title = "The same for the 100 records with the highest risk"
-        blocks.append(
-            Picture("top", title, f"{title}, which the first picture crowds.")
-        )
+        title = "The 100 records with the highest risk, enlarged"
+        blocks.append(Picture("top", title, f"{title} from the picture above."))
     if risk["distribution"]:
         blocks.append(_distribution(risk["distribution"]))
     if not blocks:
