@@ -215,7 +215,7 @@ def make_measured(performance, mean_risk, at_risk, highest, n_records):
 def make_bare_summary():
     """Return a summary of three records of which nothing can be said."""
     summary = make_summary(3, ids=False)
-    summary["made"] |= {"command": None, "data_hash": None, "options": {}}
+    summary["made"] |= {"command": None, "options": {}}
     summary["data"] |= {"classes": None, "label": None, "columns": [], "notes": []}
     summary["model"]["performance"] = None
     summary["risk"] |= {
@@ -231,7 +231,9 @@ def make_bare_summary():
     }
     summary["records"] |= {"at_risk": [False] * 3, "reasons": [""] * 3}
     summary |= {"attack": None, "measures": None, "groups": [], "scores": {}}
-    summary |= {"most_exposed": [], "unmeasurable": "3 records are too few"}
+    exposed = {"risk": None, "at_risk": False, "scores": {}}
+    summary["most_exposed"] = [{**summary["most_exposed"][0], **exposed}]
+    summary |= {"unmeasurable": "3 records are too few"}
     summary["verdict"] = verdict(summary)
     return summary
 

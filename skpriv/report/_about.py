@@ -199,7 +199,8 @@ GLOSSARY = [
     ),
     (
         "Limit of detection",
-        "The smallest risk that the audit could have told from guessing.",
+        "The risk at which a record that nothing else gives away has an even chance of "
+        "being found by the audit. Smaller risks can be missed.",
     ),
     (
         "Membership inference",

@@ -12,25 +12,30 @@ from skpriv.report._blocks import (
     Code,
     Facts,
     Figure,
-    Glyph,
     Name,
     Note,
     Part,
-    Picture,
     Points,
     Section,
     Strong,
     Table,
     Told,
 )
-from skpriv.report._words import describe_reason, limit_of_detection
+from skpriv.report._cells import (
+    MOST_ROWS,
+    decimal,
+    known,
+    listed,
+    name_of,
+    percentage,
+    say_more,
+)
+from skpriv.report._sections_on_groups import section_on_groups, section_on_measures
+from skpriv.report._sections_on_records import section_on_exposed, section_on_records
+from skpriv.report._words import limit_of_detection
 from skpriv.utils._text import count
 
-MOST_RECORDS = 2000
 _MOST_CLASSES = 12
-_FROM_GUESSING = (0.5, 1.0)
-# A record that is not listed may be at risk all the same, so it is not called safe.
-AT_RISK, NOT_LISTED = "at risk", "not listed"
 
 
 def title_of(summary):
@@ -66,10 +71,10 @@ def sections_of(summary, *, show_values=False):
     return [
         _what_was_audited(summary, show_values),
         _answer(summary),
-        _all_records(summary),
-        _most_exposed(summary, show_values),
-        _groups(summary),
-        _measures(summary),
+        section_on_records(summary),
+        section_on_exposed(summary, show_values),
+        section_on_groups(summary),
+        section_on_measures(summary),
         _performance(summary),
         _please_check(summary),
         _limits(),
@@ -147,18 +152,18 @@ def _answer(summary):
 
 def _cards(summary):
     risk, n_records = summary["risk"], summary["data"]["records"]
-    level = risk["confidence_level"]
-    if _known(risk["mean"]):
-        mean = risk["mean"]
-        yield Card(
-            "On average",
-            round(100 * mean["value"]),
-            words.of_100(mean["value"]),
-            "In 100 guesses whether a record, taken at random, was in the training "
-            f"data, an attacker is right in {words.of_100(mean['value'])} "
-            f"({level:.0%} interval: {words.range_of_100(mean)}). Tossing a coin is "
-            "right in 50.",
-        )
+    level, mean = risk["confidence_level"], risk["mean"]
+    if not known(mean):
+        return
+    yield Card(
+        "On average",
+        round(100 * mean["value"]),
+        words.of_100(mean["value"]),
+        "In 100 guesses whether a record, taken at random, was in the training data, "
+        f"an attacker is right in {words.of_100(mean['value'])} "
+        f"({level:.0%} interval: {words.range_of_100(mean)}). Tossing a coin is right "
+        "in 50.",
+    )
     listed = risk["at_risk"]
     yield Card(
         "Records at risk",
@@ -166,7 +171,7 @@ def _cards(summary):
         f"{listed['records']:,} of {n_records:,}",
         _explain_list(listed),
     )
-    if risk["highest"] and _known(risk["highest"]["estimate"]):
+    if risk["highest"] and known(risk["highest"]["estimate"]):
         highest = risk["highest"]["estimate"]
         name = _name_of_highest(summary)
         yield Card(
@@ -205,370 +210,30 @@ def _limit_of_detection(risk):
     return (
         Strong(f"Limit of detection: {told}. "),
         Told(limit_of_detection(risk)),
-        " A record that is not found is not thereby protected.",
+        " A record that was not found may be exposed all the same.",
     )
 
 
 def _name_of_highest(summary):
     for record in summary["most_exposed"]:
         if record["record"] == summary["risk"]["highest"]["record"]:
-            return _name(record)
+            return name_of(record)
     return Name(summary["risk"]["highest"]["record"])
-
-
-def _name(record):
-    return Name(record["record"] if record.get("id") is None else record["id"])
-
-
-def _known(estimate):
-    return estimate is not None and estimate["value"] is not None
-
-
-def _all_records(summary):
-    blocks = []
-    risk = summary["risk"]
-    if _measured_records(summary):
-        blocks.append(
-            Picture(
-                "records",
-                "The risk of every record, from lowest to highest",
-                "Each record is a dot, at the height of its risk: how often an "
-                "attacker's guess about it is right. The line behind the dot is its "
-                f"{risk['confidence_level']:.0%} interval. Diamonds are records "
-                "at risk. A dot at 50% is a record about which an attacker can only "
-                "guess, as by tossing a coin; at 100% every guess is right.",
-            )
-        )
-    if risk["distribution"]:
-        blocks.append(_distribution(risk["distribution"]))
-    if not blocks:
-        blocks.append("The risk of the records could not be measured.")
-    blocks.append(Part("The attack on all records together", _attack(summary)))
-    return Section("records", "All records", blocks)
-
-
-def _measured_records(summary):
-    records = summary.get("records")
-    return bool(records) and any(value is not None for value in records["risk"])
-
-
-_QUANTILES = {
-    "minimum": "The least exposed record",
-    "lower_quartile": "A quarter of the records have at most",
-    "median": "Half of the records have at most",
-    "upper_quartile": "Three quarters of the records have at most",
-    "p90": "9 of 10 records have at most",
-    "p99": "99 of 100 records have at most",
-    "maximum": "The most exposed record",
-}
-
-
-def _distribution(distribution):
-    rows = [
-        (text, _percentage(distribution[key]))
-        for key, text in _QUANTILES.items()
-        if distribution.get(key) is not None
-    ]
-    return Table("How the risk is spread over the records", ["Records", "Risk"], rows)
-
-
-def _attack(summary):
-    attack, level = summary["attack"], summary["risk"]["confidence_level"]
-    if attack is None:
-        return ["The attack as a whole was not measured."]
-    blocks = [_about.ATTACK_AS_A_WHOLE]
-    rows = []
-    if _known(attack["auc"]):
-        rows.append(
-            (
-                "AUC",
-                _percentage(attack["auc"]["value"]),
-                _limits_of(attack["auc"]),
-                "Given one record that was in the training data and one that was not, "
-                "the attacker says which is which, and is right this often. Guessing: "
-                "50%.",
-            )
-        )
-    for point in attack["tpr"]:
-        rate = words.one_in(point["fpr"])
-        rows.append(
-            (
-                f"TPR at {words.round_percent(point['fpr'])} FPR",
-                _percentage(point["estimate"]["value"], "too few records"),
-                _limits_of(point["estimate"]),
-                "The part of the training records that the attacker recognises while "
-                f"mistaking {rate} of the other records for training records. "
-                f"Guessing: {rate}.",
-            )
-        )
-    if rows:
-        headings = ["Measure", "Value", f"{level:.0%} interval", "Meaning"]
-        blocks.append(Table("What the attack achieves", headings, rows))
-    epsilon = attack["epsilon"]
-    if epsilon and epsilon["value"] is not None:
-        blocks.append(
-            (
-                Strong(f"ε is at least {words.decimal(epsilon['value'])}. "),
-                "A model trained with differential privacy has a guarantee, ε: 0 means "
-                "that nothing can be learnt about anyone, and the larger it is, the "
-                "weaker the guarantee. An attack this good is not possible on a model "
-                "whose ε is smaller than this, "
-                f"with {epsilon['confidence_level']:.0%} confidence. The true ε may be "
-                "larger, and this model may have no such guarantee at all.",
-            )
-        )
-    if attack["roc"]:
-        blocks.append(
-            Picture(
-                "roc",
-                "How many training records the attacker recognises",
-                "From left to right the attacker accuses more and more records. "
-                "Upwards: the part of the training records that are recognised. To the "
-                "right: the part of the other records that are mistaken for training "
-                "records. Both axes are logarithmic, since recognising even a few "
-                "records with hardly any mistake is harmful. The dashed line is "
-                f"guessing. The band is the {level:.0%} interval.",
-            )
-        )
-    return blocks
-
-
-def _most_exposed(summary, show_values):
-    top = summary["most_exposed"]
-    blocks = []
-    if top:
-        blocks += [_about.READ_MOST_EXPOSED, _table_of_top(summary, show_values)]
-        if summary["scores"]:
-            blocks.append(_scores_of_top(summary))
-    else:
-        blocks.append("No record can be named, since no risk could be measured.")
-    if _measured_records(summary):
-        blocks.append(_table_of_all(summary, show_values))
-    return Section("who", "Which records are exposed", blocks)
-
-
-def _table_of_top(summary, show_values):
-    level, top = summary["risk"]["confidence_level"], summary["most_exposed"]
-    with_label = show_values and any(r["label"] is not None for r in top)
-    rows = []
-    for record in top:
-        risk = record["risk"] or dict.fromkeys(("value", "low", "high"))
-        rows.append(
-            (
-                _name(record),
-                *([_value(record["label"])] * with_label),
-                _percentage(risk["value"]),
-                _limits_of(risk),
-                _interval(risk, record["at_risk"]),
-                AT_RISK if record["at_risk"] else NOT_LISTED,
-                _reasons([describe_reason(reason) for reason in record["reasons"]]),
-            )
-        )
-    headings = ["Record", *(["Label"] * with_label), "Risk", f"{level:.0%} interval"]
-    headings += ["50% to 100%", "Listed as", "Why it is exposed"]
-    caption = f"The {count(len(top), 'most exposed record')}, those at risk first"
-    if len(top) == 1:
-        caption = "The most exposed record"
-    return Table(caption, headings, rows)
-
-
-def _reasons(texts):
-    if not texts:
-        return "no single reason stands out"
-    parts = []
-    for text in texts:
-        parts += ["; ", Told(text)]
-    return tuple(parts[1:])
-
-
-def _interval(estimate, marked=False):
-    ends = (estimate["low"], estimate["value"], estimate["high"])
-    return Glyph("interval", ends, _FROM_GUESSING, marked) if None not in ends else ""
-
-
-def _scores_of_top(summary):
-    scores = summary["scores"]
-    rows = [
-        (_name(r), *(_decimal(r["scores"].get(name)) for name in scores))
-        for r in summary["most_exposed"]
-    ]
-    titles = [Name(score["title"]) for score in scores.values()]
-    caption = (
-        "The scores from which the risk of these records was estimated; section 10 "
-        "explains them"
-    )
-    return Table(caption, ["Record", *titles], rows)
-
-
-def _table_of_all(summary, show_values):
-    records, level = summary["records"], summary["risk"]["confidence_level"]
-    order = sorted(
-        range(len(records["risk"])),
-        key=lambda k: (
-            records["risk"][k] is not None,
-            not records["at_risk"][k],
-            -(records["risk"][k] or 0),
-        ),
-    )
-    names = records.get("id") or records["record"]
-    extra = _columns_of_values(summary) if show_values else []
-    rows = []
-    for k in order[:MOST_RECORDS]:
-        ends = {
-            "low": records["risk_low"][k],
-            "high": records["risk_high"][k],
-        }
-        rows.append(
-            (
-                _value(names[k]),
-                *(_value(records[name][k]) for name in extra),
-                _percentage(records["risk"][k]),
-                _limits_of(ends),
-                AT_RISK if records["at_risk"][k] else NOT_LISTED,
-                Told(records["reasons"][k] or ""),
-            )
-        )
-    caption = f"All {count(len(order), 'record')}, those at risk first"
-    if len(order) > MOST_RECORDS:
-        caption = (
-            f"The {MOST_RECORDS:,} most exposed of {count(len(order), 'record')}; the "
-            "file of scores (CSV) has all"
-        )
-    headings = ["Record", *map(Name, extra), "Risk", f"{level:.0%} interval"]
-    return Table(caption, [*headings, "Listed as", "Why"], rows, long=True)
-
-
-def _columns_of_values(summary):
-    """Return the columns that hold values of the records: label and groups."""
-    records = summary["records"]
-    groups = [by["column"] for by in summary["groups"]]
-    own = {"record", "id", "risk", "risk_low", "risk_high", "at_risk", "reasons"}
-    names = dict.fromkeys(["label", *groups])
-    return [name for name in names if name in records and name not in own]
-
-
-def _value(value):
-    if isinstance(value, str):
-        return Name(value)
-    if isinstance(value, int | float):
-        return Figure(f"{value:.10g}", value)
-    return "" if value is None else Name(value)
-
-
-def _groups(summary):
-    groups, level = summary["groups"], summary["risk"]["confidence_level"]
-    if not groups:
-        text = "The risk was not measured by group in this audit."
-        return Section("groups", "Which groups are exposed", [text])
-    blocks = [_about.read_groups(f"{level:.0%}")]
-    for by in groups:
-        small = [group["name"] for group in by["groups"] if group["too_small"]]
-        rows = [_row_of_group(group) for group in by["groups"]]
-        headings = ["Group", "Records", "Mean risk", f"{level:.0%} interval"]
-        headings += ["50% to 100%", "Records at risk"]
-        caption = ("By ", Name(by["column"]))
-        blocks.append(Table(caption, headings, rows))
-        if small:
-            blocks.append(
-                (
-                    "Too few records to say anything about the group as a whole: ",
-                    *_listed(small),
-                    ".",
-                )
-            )
-    return Section("groups", "Which groups are exposed", blocks)
-
-
-def _row_of_group(group):
-    known = _known(group["estimate"]) and not group["too_small"]
-    risk = group["estimate"]
-    return (
-        Name(group["name"]),
-        Figure(f"{group['records']:,}", group["records"]),
-        _percentage(risk["value"]) if known else "too few records",
-        _limits_of(risk) if known else "",
-        _interval(risk) if known else "",
-        words.share(group["at_risk"], group["records"]),
-    )
-
-
-def _listed(names):
-    parts = []
-    for name in names:
-        parts += [", ", Name(name)]
-    return parts[1:]
-
-
-def _measures(summary):
-    measures = summary["measures"]
-    blocks = []
-    if measures is None:
-        blocks.append("No measure was tried in this audit.")
-    elif not measures["tried"]:
-        blocks.append("No measure could be tried on this model.")
-    else:
-        blocks += [_about.READ_MEASURES, _table_of_measures(summary)]
-    return Section("measures", "What would help", [*blocks, *_about.GUARANTEES])
-
-
-def _table_of_measures(summary):
-    measures, model = summary["measures"], summary["model"]["performance"]
-    before = measures["before"]
-    numbers = [tried["after"]["at_risk"] for tried in measures["tried"]]
-    scale = (0, max(before["at_risk"], *numbers))
-    rows = [_row_of_measure("as audited", None, before, None, before, scale)]
-    rows += [
-        _row_of_measure(t["name"], t["change"], t["after"], t["note"], before, scale)
-        for t in measures["tried"]
-    ]
-    headings = ["Measure", _measure_of(model), "Records at risk"]
-    headings += [f"0 to {scale[1]:,} at risk", "Mean risk", "Highest risk"]
-    return Table("Each measure, tried on this model and these data", headings, rows)
-
-
-def _row_of_measure(name, change, measured, note, before, scale):
-    title = [Strong(name)]
-    title += [": ", Told(change)] if change else []
-    title += ["; ", Told(note)] if note else []
-    performance = measured["performance"]
-    return (
-        tuple(title),
-        _with_limits(performance),
-        words.share(measured["at_risk"], measured["records"]),
-        Glyph("change", (before["at_risk"], measured["at_risk"]), scale),
-        _percentage(measured["mean_risk"]),
-        _percentage(measured["highest"]),
-    )
-
-
-def _with_limits(estimate):
-    if not _known(estimate):
-        return words.UNKNOWN
-    if estimate["low"] is None:
-        return words.percent(estimate["value"])
-    return f"{words.percent(estimate['value'])} ({words.limits(estimate)})"
-
-
-def _measure_of(performance):
-    if performance is None:
-        return "Performance"
-    return {"accuracy": "Accuracy", "r2": "Variance explained"}.get(
-        performance["measure"], performance["measure"]
-    )
 
 
 def _performance(summary):
     performance = summary["model"]["performance"]
     level = summary["risk"]["confidence_level"]
     title = "How good the model is"
-    if performance is None or not _known(performance["estimate"]):
+    if performance is None or not known(performance["estimate"]):
         text = "How well the model predicts was not measured."
         return Section("performance", title, [text, _about.LEARNT_NOTHING])
     blocks = [_how_good(performance, level)]
     if performance.get("by_class"):
-        rows = [(Name(c), _percentage(v)) for c, v in performance["by_class"].items()]
+        rows = [(Name(c), percentage(v)) for c, v in performance["by_class"].items()]
         caption = "How often it is right, by class"
-        blocks.append(Table(caption, ["Class", "Correct"], rows))
+        blocks.append(Table(caption, ["Class", "Correct"], rows[:MOST_ROWS]))
+        blocks += say_more(rows, "class", "classes")
     return Section("performance", title, [*blocks, _about.LEARNT_NOTHING])
 
 
@@ -616,7 +281,9 @@ def _please_check(summary):
             for column in data["columns"]
         ]
         headings = ["Column", "Read as", "Used as"]
-        blocks.append(Table("The columns, and how they were used", headings, rows))
+        caption = "The columns, and how they were used"
+        blocks.append(Table(caption, headings, rows[:MOST_ROWS]))
+        blocks += say_more(rows, "column")
     return Section("check", "Please check", blocks)
 
 
@@ -631,7 +298,7 @@ def _use_of(column):
 def _note(note):
     parts = []
     if note["columns"]:
-        parts += [*_listed(note["columns"]), ": "]
+        parts += [*listed(note["columns"]), ": "]
     parts.append(Told(note["reason"]))
     if note["option"]:
         parts += [". To decide otherwise: ", Code(note["option"])]
@@ -651,7 +318,7 @@ def _method(summary):
                 Name(score["title"]),
                 Told(score["meaning"]),
                 Told(score["direction"]),
-                _decimal(score.get("weight")),
+                decimal(score.get("weight")),
                 Figure(f"{score['missing']:,}", score["missing"]),
             )
             for score in scores.values()
@@ -675,15 +342,3 @@ def _run_again(made):
         how = ("Call ", Code("skpriv.audit"), " with the options of section 1")
     same = f" on the same data, with the seed {made['random_state']} and the software "
     return [(*how, same, "of section 1. The figures are then the same.")]
-
-
-def _percentage(value, unknown=words.UNKNOWN):
-    return Figure(unknown if value is None else words.percent(value), value)
-
-
-def _limits_of(estimate):
-    return Figure(words.limits(estimate), estimate["low"])
-
-
-def _decimal(value):
-    return Figure(words.decimal(value), value)

@@ -96,7 +96,9 @@ def _(block: Table):
     shown = [
         place
         for place in range(len(block.headings))
-        if not any(isinstance(row[place], Glyph) for row in block.rows)
+        if not all(
+            isinstance(row[place], Glyph) or row[place] == "" for row in block.rows
+        )
     ]
     rows = [[row[place] for place in shown] for row in block.rows]
     rule = ["---:" if _is_figure(rows, k) else "---" for k in range(len(shown))]

@@ -10,10 +10,12 @@ UNKNOWN = "not known"
 
 
 def percent(part):
-    """Tell a proportion as a percentage."""
+    """Tell a proportion as a percentage, never as 0% or 100% unless it is."""
     if part is None:
         return UNKNOWN
-    return f"{100 * part:.1g}%" if 0 < part < 0.001 else f"{part:.1%}"
+    if 0 < part < 0.001:
+        return f"{100 * part:.1g}%"
+    return f"{part:.1%}" if part == 1 or part < 0.9995 else ">99.9%"
 
 
 def limits(estimate, tell=percent):

@@ -23,7 +23,8 @@ def draw(name, summary, title):
 
     Parameters
     ----------
-    name : {"records", "roc"}
+    name : {"records", "top", "roc"}
+        All records, the most exposed of them, or the curve of the attack.
     summary : dict
         The summary of an audit.
     title : str
@@ -33,7 +34,9 @@ def draw(name, summary, title):
     -------
     picture : Markup
     """
-    return {"records": _draw_records, "roc": _draw_roc}[name](summary, title)
+    if name == "roc":
+        return _draw_roc(summary, title)
+    return _draw_records(summary, title, name)
 
 
 def draw_guesses(right):
@@ -83,17 +86,19 @@ _INSIDE = {"interval": _draw_interval, "change": _draw_change}
 
 def _percent(part):
     # What lies at an end of the axis is drawn in full.
-    return f"{2 + 96 * min(max(part, 0), 1):.2f}%"
+    return f"{3 + 94 * min(max(part, 0), 1):.2f}%"
 
 
-def _draw_records(summary, title):
+def _draw_records(summary, title, name):
     records, limit = summary["records"], summary["risk"]["detection_limit"]
     order = sorted(
         (k for k, risk in enumerate(records["risk"]) if risk is not None),
         key=lambda k: (records["risk"][k], k),
     )
+    if name == "top":
+        order = order[-_MOST_IN_FULL:]
     lines, dots, diamonds = [], [], []
-    n_at_risk = sum(map(bool, records["at_risk"]))
+    n_at_risk = sum(records["at_risk"][k] for k in order)
     diamond = "diamond" if n_at_risk <= _MOST_LARGE_DIAMONDS else "small-diamond"
     for place in _thin_out(order, records["at_risk"]):
         k = order[place]
@@ -112,18 +117,22 @@ def _draw_records(summary, title):
             dots.append(Markup('<circle cx="{}" cy="{}" r="1.8"/>').format(x, y))
     everything = [
         Markup('<g class="bands">{}</g>').format(Markup().join(lines)),
-        *(_grid_line(level) for level in (0.5, 0.6, 0.7, 0.8, 0.9, 1)),
         _line_of_detection(limit) if limit is not None else "",
+        *(_grid_line(level) for level in (0.5, 0.6, 0.7, 0.8, 0.9, 1)),
         Markup('<g class="dots">{}</g>').format(Markup().join(dots)),
         *diamonds,
-        _text("2%", _HEIGHT - 4, "start", "lowest risk"),
-        _text("98%", _HEIGHT - 4, "end", "highest risk"),
+        _text(
+            "3%",
+            _HEIGHT - 4,
+            "start",
+            "lowest of these" if name == "top" else "lowest risk",
+        ),
+        _text("97%", _HEIGHT - 4, "end", "highest risk"),
     ]
     return Markup(
         '<svg class="plot" width="100%" height="{}" role="img" '
-        'aria-labelledby="picture-records"><title id="picture-records">{}</title>{}'
-        "</svg>"
-    ).format(_HEIGHT, title, Markup().join(everything))
+        'aria-labelledby="picture-{}"><title id="picture-{}">{}</title>{}</svg>'
+    ).format(_HEIGHT, name, name, title, Markup().join(everything))
 
 
 def _thin_out(order, at_risk):

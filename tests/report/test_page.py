@@ -3,15 +3,18 @@
 import base64
 import copy
 import hashlib
+import json
 import re
 import sys
 from html.parser import HTMLParser
+from importlib.resources import files
 from itertools import pairwise
 
+import jsonschema
 import pytest
 from summaries import make_bare_summary, make_regression_summary, make_summary
 
-from skpriv.report import _about, _contents, _page_words
+from skpriv.report import _about, _page_words, _sections_on_records
 from skpriv.report._page import render_notebook, render_page
 from skpriv.report._pictures import draw, draw_guesses
 
@@ -92,6 +95,10 @@ def page(summary):
     return Page(render_page(summary))
 
 
+def make_empty_summary():
+    return {**make_bare_summary(), "most_exposed": []}
+
+
 def leaves(value, path=()):
     if isinstance(value, dict):
         for key, inner in value.items():
@@ -123,10 +130,18 @@ def told(value):
     return set().union(*map(numbers_in, texts))
 
 
+def test_summaries_of_the_tests_are_as_the_schema_says(summary):
+    schema = json.loads((files("skpriv.report") / "schema.json").read_text("utf-8"))
+    jsonschema.validate(summary, schema)
+
+
 def test_every_number_is_in_the_summary(summary, page):
     allowed = {str(number) for number in range(1, 11)}  # of the sections
     words = [str(value) for value in vars(_about).values()]
-    words += [str(_about.methods(summary["risk"])), *_contents._QUANTILES.values()]
+    words += [
+        str(_about.methods(summary["risk"])),
+        *_sections_on_records._QUANTILES.values(),
+    ]
     allowed |= set().union(*map(numbers_in, words))
     allowed |= {"50", "100"}  # of guessing, and the axes
     for _, value in leaves(summary):
@@ -327,7 +342,10 @@ def test_what_was_not_measured_is_said():
     assert "The risk was not measured by group in this audit." in text
     assert "No measure was tried in this audit." in text
     assert "How well the model predicts was not measured." in text
-    assert "No record can be named" in text
+    (record,) = make_bare_summary()["most_exposed"]
+    assert "Records that stand out; the risk of none could be measured" in text
+    assert f"{record['record']} few records have this value" in text
+    assert "No record can be named" in Page(render_page(make_empty_summary())).text
 
 
 def test_records_without_a_risk_do_not_get_in_the_way():
@@ -336,7 +354,7 @@ def test_records_without_a_risk_do_not_get_in_the_way():
         summary["records"][name][5] = None
     summary["most_exposed"][0] |= {"risk": None, "at_risk": False}
     text = Page(render_page(summary)).text
-    assert "person-0005 not known" in text
+    assert "person-0005 not known not known not measured" in text
 
 
 def test_groups_too_small_are_named():
@@ -345,7 +363,7 @@ def test_groups_too_small_are_named():
 
 
 def test_long_tables_say_where_the_rest_is(monkeypatch):
-    monkeypatch.setattr(_contents, "MOST_RECORDS", 50)
+    monkeypatch.setattr(_sections_on_records, "MOST_RECORDS", 50)
     summary = make_summary()
     page = Page(render_page(summary))
     assert "The 50 most exposed of 300 records" in page.text
@@ -353,6 +371,18 @@ def test_long_tables_say_where_the_rest_is(monkeypatch):
     names = summary["records"]["id"]
     listed = {names[summary["records"]["risk"].index(value)] for value in risk[:50]}
     assert {name for name in names if name in page.text} == listed
+
+
+def test_tables_of_groups_and_columns_are_cut_and_say_so():
+    summary = make_summary(20)
+    by, data = summary["groups"][1], summary["data"]
+    by["groups"] = [dict(by["groups"][1], name=f"town {k}") for k in range(103)]
+    data["columns"] = [dict(data["columns"][0], name=f"x{k}") for k in range(101)]
+    text = Page(render_page(summary)).text
+    assert "town 99 3 too few records" in text
+    assert "And 3 more groups, in the summary (JSON)." in text
+    assert ", and 91 more." in text
+    assert "And 1 more column, in the summary (JSON)." in text
 
 
 def test_script_is_the_only_thing_that_shows_its_controls():
@@ -370,9 +400,16 @@ def test_both_themes_and_print_are_styled():
     assert '<meta name="color-scheme" content="light dark">' in text
 
 
+@pytest.mark.parametrize(("n_records", "n_drawn"), [(400, 0), (401, 100)])
+def test_most_exposed_of_many_have_a_picture_of_their_own(n_records, n_drawn):
+    text = render_page(make_summary(n_records))
+    found = re.findall("<svg[^>]*picture-top.*?</svg>", text)
+    assert sum(len(re.findall("<circle|<use", picture)) for picture in found) == n_drawn
+
+
 @pytest.mark.parametrize("n_records", [1, 399, 5000])
 def test_picture_keeps_the_top_and_those_at_risk(n_records):
-    summary = make_summary(max(n_records, 2))
+    summary = make_summary(max(n_records, 3))
     records = summary["records"]
     for name in ("risk", "risk_low", "risk_high", "at_risk"):
         records[name] = records[name][:n_records]
@@ -411,7 +448,7 @@ def test_notebook_shows_the_verdict_and_the_top_only(summary):
     assert page.open == []
     for sentence in summary["verdict"]:
         assert sentence in page.text
-    assert len(page.find("table")) == min(len(summary["most_exposed"]), 1)
+    assert len(page.find("table")) == 1
     assert len(text) < 20_000
     assert not page.find("script")
     assert not page.find("svg")
