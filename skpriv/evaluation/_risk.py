@@ -137,12 +137,12 @@ def _mean_success(hits, level):
     {
         "attack": [HasMethods(["score_samples"])],
         "fdr": [Interval(Real, 0, 1, closed="neither")],
-        "method": [StrOptions({"by", "bh"})],
+        "method": [StrOptions({"auto", "by", "bh"})],
         "threshold": [Interval(Real, 0.5, 1, closed="left")],
     },
     prefer_skip_nested_validation=True,
 )
-def records_at_risk(attack, *, fdr=0.05, method="by", threshold=0.55):
+def records_at_risk(attack, *, fdr=0.05, method="auto", threshold=0.55):
     """List the records whose membership can be inferred, at a false discovery rate.
 
     For each record, the signals at its pairs of shadows, one trained with it and one
@@ -159,10 +159,10 @@ def records_at_risk(attack, *, fdr=0.05, method="by", threshold=0.55):
         p-value there is the probability that it is not.
     fdr : float, default=0.05
         Largest expected share of the listed records that are false discoveries.
-    method : {"by", "bh"}, default="by"
+    method : {"auto", "by", "bh"}, default="auto"
         The correction of Benjamini and Yekutieli, which allows any dependence among
         the records, or that of Benjamini and Hochberg, for independent or positively
-        dependent records.
+        dependent records. "auto": "bh" for a RiskEstimator, "by" for an attack.
     threshold : float, default=0.55
         For a RiskEstimator: attack success above which a record is at risk.
 
@@ -176,6 +176,7 @@ def records_at_risk(attack, *, fdr=0.05, method="by", threshold=0.55):
         so many records need many shadows. If that alone rules out any listing, a
         warning says how many.
     """
+    method = _correction_for(attack, method)
     if hasattr(attack, "probability_at_most"):
         p_values = np.nan_to_num(attack.probability_at_most(threshold), nan=1.0)
         return _records_below(p_values, -attack.scores_, fdr, method)
@@ -192,6 +193,12 @@ def records_at_risk(attack, *, fdr=0.05, method="by", threshold=0.55):
     if not result.records.size:
         _warn_of_few_pairs(attack.membership_, fdr, method)
     return result
+
+
+def _correction_for(attack, method):
+    if method != "auto":
+        return method
+    return "bh" if hasattr(attack, "probability_at_most") else "by"
 
 
 def _records_below(p_values, second, fdr, method):
@@ -276,12 +283,12 @@ def _signed_rank_p_value(values):
     {
         "risk": [HasMethods(["detectable_success", "probability_at_most"])],
         "fdr": [Interval(Real, 0, 1, closed="neither")],
-        "method": [StrOptions({"by", "bh"})],
+        "method": [StrOptions({"auto", "by", "bh"})],
         "threshold": [Interval(Real, 0.5, 1, closed="left")],
     },
     prefer_skip_nested_validation=True,
 )
-def detection_limit(risk, *, fdr=0.05, method="by", threshold=0.55):
+def detection_limit(risk, *, fdr=0.05, method="auto", threshold=0.55):
     """Smallest success of attacks on a record that would have put it on the list.
 
     A record that `records_at_risk` does not list may still be at risk: few shadows
@@ -311,6 +318,7 @@ def detection_limit(risk, *, fdr=0.05, method="by", threshold=0.55):
     limit is the mean over the records, in units of the separation of the signals.
     """
     check_is_fitted(risk)
+    method = _correction_for(risk, method)
     listed = records_at_risk(risk, fdr=fdr, method=method, threshold=threshold).records
     n_records = len(risk.scores_)
     level = fdr * min(listed.size + 1, n_records) / n_records

@@ -247,9 +247,10 @@ REFERENCES = [
     ),
     _reference(
         3,
-        "Y. Benjamini and D. Yekutieli (2001). The control of the false discovery rate "
-        "in multiple testing under dependency. Annals of Statistics 29.",
-        "https://doi.org/10.1214/aos/1013699998",
+        "Y. Benjamini and Y. Hochberg (1995). Controlling the false discovery rate: a "
+        "practical and powerful approach to multiple testing. Journal of the Royal "
+        "Statistical Society B 57.",
+        "https://doi.org/10.1111/j.2517-6161.1995.tb02031.x",
     ),
     _reference(
         4,

@@ -57,6 +57,8 @@ def format_label(value):
 
 def in_guesses(part):
     """Tell a success rate in natural frequencies, as in "94 of 100 guesses"."""
+    if round(100 * part) == 100 and part < 1:
+        return "more than 99 of 100 guesses"
     return f"{100 * part:.0f} of 100 guesses"
 
 
@@ -255,14 +257,14 @@ def limit_of_detection(risk):
         return "How small a risk this audit would have found is not known."
     if risk["detection_limit"] >= _NEARLY_CERTAIN:
         return (
-            "A record that its scores do not give away is hardly ever found by this "
-            "audit, whatever its risk; more shadow models find more."
+            "This audit hardly ever lists a record that looks ordinary by its scores, "
+            "however exposed it is; more shadow models find more."
         )
     return (
-        "A record that its scores do not give away has an even chance of being found "
-        "if attacks on it are right in "
-        f"{in_guesses(risk['detection_limit'])} "
-        f"({format_percent(risk['detection_limit'])}), and can be missed if in fewer."
+        "A record that looks ordinary by its scores has an even chance of being listed "
+        f"if attacks on it are right in {in_guesses(risk['detection_limit'])} "
+        f"({format_percent(risk['detection_limit'])}). Less exposed ones are more often "
+        "missed than not."
     )
 
 

@@ -22,20 +22,23 @@ class Prior(NamedTuple):
     Attributes
     ----------
     median : float
-        Of α; the standard deviation of its logarithm is 1.
+        Of α.
+    log_sd : float
+        Standard deviation of the logarithm of α.
     inflation : float
         By which variances are multiplied, because residuals do not grow with the
         prediction in the same way for all models.
     """
 
     median: float
+    log_sd: float
     inflation: float
 
 
 # Measured with many shadows: on forests, boosting, networks and support vector
 # machines, and on linear models whose theory predicts the separation. See
 # benchmarks/risk_from_few_fits.md.
-PRIOR, PRIOR_WITH_THEORY = Prior(0.04, 1.25), Prior(0.005, 1.0)
+PRIOR, PRIOR_WITH_THEORY = Prior(0.04, 1.0, 1.25), Prior(0.008, 0.5, 1.0)
 _LARGEST_DEVIATION = 4  # of the logarithm of α, in standard deviations
 # A window has this share of the records, and at least this many of them.
 _WINDOW_SHARE, _SMALLEST_WINDOW = 0.05, 30
@@ -346,7 +349,7 @@ def residual_scale(halves, shape, noise, prior=PRIOR):
     least = weights**2 @ np.nan_to_num(noise) ** 2 / total**2
     variance = max(variance, least, np.finfo(float).tiny)
     deviations = np.linspace(-_LARGEST_DEVIATION, _LARGEST_DEVIATION, 81)
-    scales = guess * np.exp(deviations)
+    scales = guess * np.exp(prior.log_sd * deviations)
     misfit = (products.mean() - scales) ** 2 / variance
     log_posterior = -(deviations**2) / 2 - misfit / 2
     return float(softmax(log_posterior) @ scales)

@@ -144,7 +144,7 @@ def test_the_answer_is_three_sentences_and_comes_with_the_limit(summary):
     assert "12 of 2,500 records (0.5%) are at risk" in text
     assert "At most 5 of 100 records in such a list are expected to be there by" in text
     assert (
-        "has an even chance of being found if attacks on it are right in 62 of" in text
+        "has an even chance of being listed if attacks on it are right in 62 of" in text
     )
     assert (
         "About the most exposed record (record 1234), 94 of 100 guesses would be right "
@@ -156,9 +156,9 @@ def test_none_at_risk_is_followed_by_what_could_have_been_found(summary):
     summary["risk"]["at_risk"] |= {"records": 0, "part": 0.0}
     text = flat(told_again(summary))
     assert "None of the 2,500 records was found to be at risk" in text
-    assert "even chance of being found if attacks on it are right in 62 of" in text
+    assert "even chance of being listed if attacks on it are right in 62 of" in text
     summary["risk"]["detection_limit"] = 0.999
-    assert "hardly ever found by this audit, whatever its risk" in flat(
+    assert "hardly ever lists a record that looks ordinary by its scores" in flat(
         told_again(summary)
     )
     summary["risk"]["detection_limit"] = None
