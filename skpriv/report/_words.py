@@ -263,8 +263,8 @@ def limit_of_detection(risk):
     return (
         "A record that looks ordinary by its scores has an even chance of being listed "
         f"if attacks on it are right in {in_guesses(risk['detection_limit'])} "
-        f"({format_percent(risk['detection_limit'])}). Less exposed ones are more often "
-        "missed than not."
+        f"({format_percent(risk['detection_limit'])}). Less exposed ones are more "
+        "often missed than not."
     )
 
 

@@ -113,7 +113,7 @@ class Part(NamedTuple):
         """Probability that the separation is at most `limit`."""
         # Whether it is more does not depend on the unit if the limit is 0.
         variance = self.variance + limit**2 * self.unit_variance
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             ratio = (limit - self.mean) / np.sqrt(variance)
         return np.where(variance == 0, limit >= self.mean, ndtr(ratio))
 

@@ -229,7 +229,7 @@ def test_more_shadows_and_fewer_records_lower_the_limit_of_detection():
     assert detection_limit(_estimated(np.zeros(600), seed=0)) > usual
     risk = _estimated(np.zeros(60), seed=0)
     assert detection_limit(risk, fdr=0.2) < usual
-    assert detection_limit(risk, method="bh") < usual
+    assert detection_limit(risk, method="by") > usual
     assert detection_limit(risk, threshold=0.7) > usual
 
 
