@@ -78,9 +78,9 @@ class RecordScorerMixin:
         return self._records.y[records], records
 
     def _validate_labels(self, y):
+        check_no_label_is_missing(y)
         y = column_or_1d(y)
         assert_all_finite(y, input_name="y")
-        check_no_label_is_missing(y)
         return y
 
     def score_samples(self, X, y=None):

@@ -16,6 +16,7 @@ from skpriv.attacks._shadows._tasks import (
     task_of,
 )
 from skpriv.base import AttackMixin
+from skpriv.utils._checks import check_rows_can_be_read
 from skpriv.utils._labels import check_no_label_is_missing
 from skpriv.utils._training import fit_clone
 
@@ -75,6 +76,7 @@ class ModelAttack(AttackMixin):
                 f"This {type(self).__name__} estimator requires y to be passed, but "
                 "the target y is None."
             )
+        check_rows_can_be_read(X)
         X = as_rows(X)
         validate_data(self, X, skip_check_array=True)
         if self._adds_noise():
@@ -126,6 +128,7 @@ class ModelAttack(AttackMixin):
         return self._encoder.transform(X)
 
     def _validate_rows(self, X):
+        check_rows_can_be_read(X)
         X = as_rows(X)
         validate_data(self, X, skip_check_array=True, reset=False)
         return X

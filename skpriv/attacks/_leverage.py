@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skpriv.base import AttackMixin
 from skpriv.leverage import gaussian
+from skpriv.utils._checks import check_no_dates, check_rows_can_be_read
 from skpriv.utils._labels import check_no_label_is_missing
 from skpriv.utils._sklearn import HasMethods, fit_context
 
@@ -123,6 +124,8 @@ class LeverageAttack(AttackMixin, BaseEstimator):
         self : object
         """
         check_no_label_is_missing(y)
+        check_rows_can_be_read(X)
+        check_no_dates(X)
         _refuse_strings(y)
         X, y = validate_data(
             self, X, y, dtype=np.float64, y_numeric=True, multi_output=True
@@ -174,6 +177,7 @@ class LeverageAttack(AttackMixin, BaseEstimator):
         return (y - predicted.reshape(y.shape)).reshape(len(y), -1)
 
     def _validate_rows(self, X):
+        check_rows_can_be_read(X)
         return validate_data(self, X, reset=False, dtype=np.float64)
 
     def _validate_labels(self, y):

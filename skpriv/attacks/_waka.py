@@ -10,7 +10,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skpriv.attacks._shadows._tasks import Classification
 from skpriv.base import AttackMixin
 from skpriv.neighbors import WaKAScorer
-from skpriv.utils._labels import Labels
+from skpriv.utils._checks import check_no_dates, check_rows_can_be_read
+from skpriv.utils._labels import Labels, check_no_label_is_missing
 from skpriv.utils._metrics import plain_metric
 from skpriv.utils._sklearn import HasMethods, StrOptions, fit_context
 
@@ -155,6 +156,10 @@ class WaKAAttack(AttackMixin, BaseEstimator):
         return self
 
     def _validate(self, X, *y, reset=True):
+        check_rows_can_be_read(X)
+        check_no_dates(X)
+        for labels in y:
+            check_no_label_is_missing(labels)
         return validate_data(
             self,
             X,

@@ -156,11 +156,10 @@ def _read(column, role, hints):
         blanks = note_blanks(written, texts)
     if role == "text" or texts.isna().all():
         return _Cleaned(texts)
-    plain = read_plain_numbers(texts.dropna())
+    present = texts.dropna()
+    plain = read_plain_numbers(present)
     if plain is not None:
-        values = pandas.Series(
-            plain.values, index=texts.dropna().index, name=texts.name
-        )
+        values = pandas.Series(plain.values, index=present.index, name=texts.name)
         cleaned = _Cleaned(values.reindex(texts.index), decimal=plain.decimal)
         return _read_days_of_digits(cleaned, role)
     if texts.isin(["True", "False"]).all():

@@ -71,7 +71,7 @@ def read_delimited(data, sep=None, encoding=None, usual=None):
     text, encoding, notes = _decode(data, encoding)
     if "\0" in text:
         raise TableError("is not text (or is UTF-16: give --encoding utf-16)")
-    if not text.strip():
+    if not text or text.isspace():
         raise TableError("is empty")
     line = _SEPARATOR_LINE.match(text)
     start = line.end() if line else int(text[0] == _BYTE_ORDER_MARK)
@@ -80,8 +80,9 @@ def read_delimited(data, sep=None, encoding=None, usual=None):
         sep, more = (line[1], []) if line else _find_separator(sample, usual)
         notes = notes + more
     # After every separator, or it belongs to the values.
-    spaced = text.count(sep, start) == text.count(f"{sep} ", start) > 0
-    names = next(csv.reader([text[start:].splitlines()[0]], delimiter=sep), [])
+    unspaced = re.compile(f"{re.escape(sep)}(?! )").search(text, start)
+    spaced = unspaced is None and text.find(sep, start) >= 0
+    names = next(csv.reader([_first_line(text, start)], delimiter=sep), [])
     is_simple = '"' not in text and not (line or spaced) and len(names) > 1
     del text
     table = None
@@ -92,6 +93,11 @@ def read_delimited(data, sep=None, encoding=None, usual=None):
         lines.read(start)
         table = _read_rows(lines, sep, spaced, 1 if line else 0)
     return table, sep, notes + list(_notes_of_names(table.columns))
+
+
+def _first_line(text, start):
+    lines = text[start : start + _SAMPLE].splitlines()
+    return lines[0] if len(lines) > 1 else text[start:].splitlines()[0]
 
 
 def _decode(data, encoding):

@@ -23,6 +23,7 @@ from skpriv.leverage._scores import (
     score_of,
     warn_of_missing,
 )
+from skpriv.utils._checks import check_no_dates, check_rows_can_be_read
 from skpriv.utils._labels import check_no_label_is_missing, check_same_kind_of_label
 from skpriv.utils._sklearn import (
     HasMethods,
@@ -384,12 +385,14 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
 
     def _validate_records(self, X, y):
         check_no_label_is_missing(y)
+        check_rows_can_be_read(X)
         if self._adapter.takes_any_input:
             rows = self._adapter.rows_for_fit(X)
             validate_data(self, X, y, skip_check_array=True)
             X = rows
             y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
         else:
+            check_no_dates(X)
             rows, y = validate_data(self, X, y, multi_output=True, **_MATRIX)
             # A frame is passed to the model as it is, so that it learns its names.
             X = X if hasattr(self, "feature_names_in_") else rows
@@ -537,6 +540,7 @@ class GLSScorer(RecordScorerMixin, CallbackSupportMixin, BaseEstimator):
         return X
 
     def _validate_rows(self, X):
+        check_rows_can_be_read(X)
         if self._adapter.takes_any_input:
             validate_data(self, X, reset=False, skip_check_array=True)
             return self._adapter.rows(self._fitted, X)

@@ -17,6 +17,7 @@ from skpriv.base import RecordScorerMixin
 from skpriv.neighbors._graph import GraphRecordIndex, clean_graph, n_other_neighbors
 from skpriv.neighbors._repeats import search_distinct_rows
 from skpriv.neighbors._search import make_search
+from skpriv.utils._checks import check_no_dates, check_rows_can_be_read
 from skpriv.utils._labels import Labels, check_no_label_is_missing
 from skpriv.utils._metrics import complete_params
 from skpriv.utils._sklearn import Interval, StrOptions, fit_context
@@ -86,6 +87,8 @@ class KNNScorer(RecordScorerMixin, BaseEstimator):
         # If this fit fails, the scorer is not fitted, even if it was before.
         self.__dict__.pop("_records", None)
         check_no_label_is_missing(y)
+        check_rows_can_be_read(X)
+        check_no_dates(X)
         X, y = validate_data(self, X, y, **self._checks())
         X = self._canonical(X)
         if self.metric == "precomputed" and X.shape[0] != X.shape[1]:
@@ -183,6 +186,7 @@ class KNNScorer(RecordScorerMixin, BaseEstimator):
             self._records = GraphRecordIndex(X, y)
 
     def _validate_rows(self, X):
+        check_rows_can_be_read(X)
         X = self._canonical(validate_data(self, X, reset=False, **self._checks()))
         self._check_distances(X)
         sparse = sp.issparse(self._records.X)

@@ -44,6 +44,7 @@ class MetricSearch:
         self._rounding_of_features = FeatureRounding(X)
         self._points = as_points(X, self._rounding_of_features.eps(X))
         self._terms = None if sp.issparse(X) else minkowski_terms(metric, params, X)
+        self._inverse_covariance = _inverse_covariance(metric, params)
         X = X.astype(np.float64, copy=False)
         self._index = NearestNeighbors(
             metric=metric, p=params.pop("p", 2), metric_params=params, n_jobs=n_jobs
@@ -108,6 +109,10 @@ class MetricSearch:
             return _ranking.minkowski_errors(
                 queries, self._points, records, distances, *self._terms
             )
+        if self._inverse_covariance is not None:
+            return _ranking.mahalanobis_errors(
+                queries, self._points, records, distances, self._inverse_covariance
+            )
         metric = plain_metric(self._metric)
         if metric == "manhattan":  # sparse
             sizes = [
@@ -154,6 +159,66 @@ class MetricSearch:
                     self._feature_errors(X[part], records, distances),
                 ),
             )
+
+
+def _inverse_covariance(metric, params):
+    """Return the matrix of a Mahalanobis distance; None for other metrics."""
+    if metric != "mahalanobis":
+        return None
+    VI = params.get("VI")
+    VI = np.linalg.inv(np.asarray(params["V"])) if VI is None else np.asarray(VI)
+    return np.ascontiguousarray(VI, dtype=np.float64)
+
+
+class NanEuclideanSearch(MetricSearch):
+    """Exact search by Euclidean distance over the features that both rows have.
+
+    Matrix products of centred rows find the neighbours, and the distances to these are
+    computed again from differences.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_records, n_features)
+    n_jobs : int or None
+    """
+
+    def __init__(self, X, n_jobs):
+        points = as_points(X, FeatureRounding(X).eps(X))
+        centre = np.zeros(X.shape[1])
+        present = ~np.isnan(points.dense).all(axis=0)
+        centre[present] = np.nanmean(points.dense[:, present], axis=0)
+        self._centre = centre
+        super().__init__(X - centre, "nan_euclidean", None, n_jobs)
+        self._rounding_of_features = FeatureRounding(X)
+        self._points = points
+        self._longest = np.sqrt(np.nansum((points.dense - centre) ** 2, axis=1).max())
+
+    def _nearest(self, X, wanted):
+        records, by_product = self._by_products(X, wanted)
+        distances, errors = self._recompute(X, records)
+        sizes = row_norms(np.nan_to_num(self._centred(X))) + self._longest
+        # Sums over few common features are scaled up to all.
+        product_errors = X.shape[1] * (X.shape[1] + 8) * _EPS * sizes**2
+        squared = by_product[:, -1] ** 2 - 2 * product_errors
+        nearest_other = np.sqrt(np.maximum(squared, 0))
+        return _ranking.Candidates(records, distances, errors, nearest_other)
+
+    def _neighbors(self, X, wanted):
+        records, _ = self._by_products(X, wanted)
+        return records, self._recompute(X, records)[0]
+
+    def _by_products(self, X, wanted):
+        return super()._neighbors(self._centred(X), wanted)
+
+    def _centred(self, X):
+        return X.astype(np.float64, copy=False) - self._centre
+
+    def _feature_errors(self, X, records, distances):
+        return self._recompute(X, records)[1]
+
+    def _recompute(self, X, records):
+        queries = as_points(X, self._rounding_of_features.eps(X))
+        return _ranking.nan_euclidean_distances(queries, self._points, records)
 
 
 class EuclideanSearch(MetricSearch):

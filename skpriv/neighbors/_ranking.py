@@ -479,6 +479,95 @@ def _minkowski_errors(
             )
 
 
+def nan_euclidean_distances(queries, points, candidates):
+    """Return distances over the features that both rows have, scaled up to all.
+
+    Differences are squared, so that no digits cancel.
+
+    Parameters
+    ----------
+    queries, points : Points
+        Dense.
+    candidates : ndarray of shape (n_queries, n_candidates)
+
+    Returns
+    -------
+    distances : ndarray of shape (n_queries, n_candidates)
+        NaN where two rows have no feature in common.
+    errors : ndarray of shape (n_queries, n_candidates)
+        By how much the rounding of features may change them.
+    """
+    distances, errors = np.empty(candidates.shape), np.empty(candidates.shape)
+    args = queries, points, candidates, distances, errors
+    for_rows(_nan_euclidean_distances, len(candidates), *args)
+    return distances, errors
+
+
+@njit(cache=True, nogil=True)
+def _nan_euclidean_distances(
+    start_row, stop_row, queries, points, candidates, distances, errors
+):
+    for q in range(start_row, stop_row):
+        for c in range(candidates.shape[1]):
+            total = error = 0.0
+            n_present = 0
+            for f in range(queries.dense.shape[1]):
+                a, b = queries.dense[q, f], points.dense[candidates[q, c], f]
+                if not (np.isnan(a) or np.isnan(b)):
+                    n_present += 1
+                    total += (a - b) ** 2
+                    rounding = queries.eps[f] * abs(a) + points.eps[f] * abs(b)
+                    error += abs(a - b) * rounding / 2
+            if n_present == 0:
+                distances[q, c], errors[q, c] = np.nan, 0.0
+                continue
+            scale = np.sqrt(queries.dense.shape[1] / n_present)
+            distances[q, c] = scale * np.sqrt(total)
+            errors[q, c] = scale * error / np.sqrt(total) if total > 0 else 0.0
+
+
+def mahalanobis_errors(queries, points, candidates, distances, VI):
+    """Bound how much rounding changes Mahalanobis distances.
+
+    Parameters
+    ----------
+    queries, points : Points
+        Dense.
+    candidates : ndarray of shape (n_queries, n_candidates)
+    distances : ndarray of shape (n_queries, n_candidates)
+    VI : ndarray of shape (n_features, n_features)
+        The inverse of the covariance.
+
+    Returns
+    -------
+    errors : ndarray of shape (n_queries, n_candidates)
+    """
+    errors = np.zeros(candidates.shape)
+    args = queries, points, candidates, distances, VI, errors
+    for_rows(_mahalanobis_errors, len(candidates), *args)
+    return errors
+
+
+@njit(cache=True, nogil=True)
+def _mahalanobis_errors(
+    start_row, stop_row, queries, points, candidates, distances, VI, errors
+):
+    n_features = queries.dense.shape[1]
+    for q in range(start_row, stop_row):
+        for c in range(candidates.shape[1]):
+            if not distances[q, c] > 0:
+                continue
+            a, b = queries.dense[q], points.dense[candidates[q, c]]
+            total = 0.0
+            for f in range(n_features):
+                slope = 0.0
+                for g in range(n_features):
+                    slope += VI[f, g] * (a[g] - b[g])
+                rounding = queries.eps[f] * abs(a[f]) + points.eps[f] * abs(b[f])
+                total += abs(slope) * rounding / 2
+            errors[q, c] = total / distances[q, c]
+
+
 def rank_candidates(candidates, exclude, n_ranks, tolerance):
     """Rank the candidates of each query.
 

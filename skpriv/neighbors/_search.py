@@ -10,7 +10,12 @@ of features in float64. Other metrics are used as scikit-learn computes them.
 import scipy.sparse as sp
 
 from skpriv.neighbors._approximate import ApproximateSearch
-from skpriv.neighbors._exact import NEARLY_ALL, EuclideanSearch, MetricSearch
+from skpriv.neighbors._exact import (
+    NEARLY_ALL,
+    EuclideanSearch,
+    MetricSearch,
+    NanEuclideanSearch,
+)
 from skpriv.neighbors._graph import DistanceSearch, GraphSearch
 from skpriv.utils._metrics import is_euclidean
 
@@ -46,6 +51,8 @@ def make_search(X, n_ranks, *, search, metric, metric_params, n_jobs, random_sta
         )
     if is_euclidean(metric, metric_params):
         return EuclideanSearch(X, n_jobs)
+    if metric == "nan_euclidean":
+        return NanEuclideanSearch(X, n_jobs)
     return MetricSearch(X, metric, metric_params, n_jobs)
 
 

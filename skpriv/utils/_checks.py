@@ -53,3 +53,72 @@ def check_scale(values, name):
             f"all zeros, so that its squares neither overflow nor become 0; got "
             f"{largest:.3g}. Multiply it by a constant."
         )
+
+
+def check_rows_can_be_read(X):
+    """Check that features are not of a kind that would be read as something else.
+
+    Parameters
+    ----------
+    X : object
+
+    Raises
+    ------
+    ValueError
+        If values are masked: scikit-learn reads them as if they were not.
+    TypeError
+        If `X` is a query that has not been run.
+    """
+    check_not_masked(X, "X")
+    if type(X).__name__ == "LazyFrame" and hasattr(X, "collect"):
+        raise TypeError("X is a LazyFrame, which holds no rows yet; pass X.collect().")
+
+
+def check_not_masked(values, name):
+    """Check that no value of an array is masked.
+
+    Parameters
+    ----------
+    values : object
+    name : str
+        Name of the parameter.
+
+    Raises
+    ------
+    ValueError
+        If one is.
+    """
+    if isinstance(values, np.ma.MaskedArray) and (masked := np.ma.count_masked(values)):
+        raise ValueError(
+            f"{name} must have no masked values, but {masked} of {values.size} are "
+            f"masked, and would be read as if they were not; fill them by "
+            f"{name}.filled(...), or leave out their rows."
+        )
+
+
+def check_no_dates(X):
+    """Check that a frame has no columns of dates, times or durations.
+
+    Parameters
+    ----------
+    X : object
+        Anything but a frame is left to other checks.
+
+    Raises
+    ------
+    TypeError
+        If it has some.
+    """
+    if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
+        return
+    dates = [
+        column
+        for column, dtype in zip(X.columns, X.dtypes, strict=True)
+        if getattr(dtype, "kind", "") in ("m", "M")
+        or str(dtype).startswith(("Date", "Time", "Duration"))
+    ]
+    if dates:
+        raise TypeError(
+            f"X must have columns of numbers only, but {dates} are dates, times or "
+            "durations; turn them into numbers, such as days since a date."
+        )

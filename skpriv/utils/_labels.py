@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from skpriv.utils._checks import check_not_masked
+
 
 class Labels:
     """Known classes, by which labels are numbered from 0.
@@ -95,19 +97,28 @@ def check_same_kind_of_label(y, y_fit):
 
 
 def check_no_label_is_missing(y):
-    """Raise if a label is None, or pandas' NA.
+    """Raise if a label is None, pandas' NA or masked, or if labels cannot be sorted.
 
     Parameters
     ----------
     y : array-like or None
         None is left to other checks.
     """
+    check_not_masked(y, "y")
     labels = np.asarray(y)
     if y is None or labels.dtype.kind != "O":
         return
     for label in labels.flat:
         if label is None or type(label).__name__ == "NAType":
             raise ValueError(f"y contains {label}; every row must have a label.")
+    strings = [isinstance(label, str) for label in labels.flat]
+    if any(strings) and not all(strings):
+        other = labels.flat[strings.index(False)]
+        text = labels.flat[strings.index(True)]
+        raise TypeError(
+            "y must have labels of one kind, but some are strings and others are not, "
+            f"such as {text!r} and {other!r}."
+        )
 
 
 def _are_numbers(y):

@@ -179,6 +179,10 @@ def _grid(seed=0, n=120):
         ("minkowski", {"p": 1}),
         ("minkowski", {"p": 2, "w": [1, 2, 1, 1]}),
         ("seuclidean", {"V": [1.0, 4.0, 1.0, 1.0]}),
+        ("nan_euclidean", None),
+        ("mahalanobis", {"VI": np.eye(4)}),
+        ("mahalanobis", {"VI": np.diag([2.0, 2, 1, 3]) + np.eye(4)[[1, 0, 2, 3]]}),
+        ("mahalanobis", {"V": np.diag([0.5, 1.0, 1.0, 0.25])}),
     ],
 )
 def test_ties_that_rounding_explains_are_ties_by_any_metric(dtype, metric, params):
@@ -190,6 +194,24 @@ def test_ties_that_rounding_explains_are_ties_by_any_metric(dtype, metric, param
     expected = scorer.fit(C.astype(float), y).scores_
     X = (100 + C / 100).astype(dtype)
     scores = scorer.set_params(metric_params=scaled).fit(X, y).scores_
+    np.testing.assert_allclose(scores, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [60, 400])
+def test_ties_between_rows_with_missing_values(dtype, n):
+    C, y = _grid(n=n)
+    C = C.astype(float)
+    C[np.random.default_rng(1).random(C.shape) < 0.1] = np.nan
+    C[:, 0] = np.nan_to_num(C[:, 0])  # all rows have one feature in common
+    present = ~np.isnan(C)
+    common = present[:, None] & present
+    squares = np.where(common, (C[:, None] - C) ** 2, 0).sum(axis=2)
+    D = np.sqrt(4 * squares / common.sum(axis=2))
+    scorer = WaKAScorer(3, metric="precomputed")
+    expected = scorer.fit(D, y).scores_
+    scorer.set_params(metric="nan_euclidean")
+    scores = scorer.fit((100 + C / 100).astype(dtype), y).scores_
     np.testing.assert_allclose(scores, expected, atol=1e-12)
 
 

@@ -1,6 +1,10 @@
 """How far from the optimum the solver of a model may stop."""
 
+from dataclasses import replace
+
 import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.linear_model import (
     ElasticNet,
     GammaRegressor,
@@ -12,12 +16,16 @@ from sklearn.linear_model import (
     RidgeClassifier,
     TweedieRegressor,
 )
+from sklearn.utils.extmath import row_norms
 
 LEAST_SQUARES = (ElasticNet, Lasso, LinearRegression, Ridge, RidgeClassifier)
-# Solvers of smooth losses that stop once no entry of the gradient exceeds ``tol``.
 _SMOOTH = (LogisticRegression, GammaRegressor, PoissonRegressor, TweedieRegressor)
-_BY_GRADIENT = ("lbfgs", "newton-cg", "newton-cholesky")
-_GRADIENT_MARGIN = 3
+# What exceeds the bound of the solver's stopping rule by this factor is not due to the
+# solver.
+_STOPPING_MARGIN = 3
+# Largest second derivative of the log loss in the logit.
+_LARGEST_CURVATURE = 0.25
+_CG_STEPS = 50
 # What is less than this share of what the absence of a record changes, in the mean,
 # may have any cause.
 _SHARE_OF_RECORD = 0.01
@@ -74,11 +82,11 @@ def _truncates(model):
 def is_far_from_optimum(model, sensitivities, X, y, sample_weight):
     """Tell whether a smooth model is further from its optimum than its solver allows.
 
-    Solvers that stop by the gradient leave no entry of it above ``tol``, per unit of
-    weight. Records that are missing, or weighted otherwise, show in it: an entry above
-    three times ``tol`` is not the solver's, unless it stopped at ``max_iter``. For that
-    to be said, the Newton decrement must also be at least a hundredth of the mean
-    record's, which is its self-influence.
+    The stopping rule of each solver bounds the gradient that it leaves, or the next
+    change of the weights. Records that are missing, or weighted otherwise, show in
+    both: more than three times the bound is not due to the solver, unless it stopped
+    at ``max_iter``. For that to be said, the Newton decrement must also be at least a
+    hundredth of the mean record's, which is its self-influence.
 
     Parameters
     ----------
@@ -92,17 +100,99 @@ def is_far_from_optimum(model, sensitivities, X, y, sample_weight):
     Returns
     -------
     far : bool
-        Also False for a model whose solver stops by another rule.
+        Also False for a model with an L1 penalty.
     """
-    if not isinstance(model, _SMOOTH) or model.solver not in _BY_GRADIENT:
+    if not isinstance(model, _SMOOTH):
         return False
     if sensitivities.objective.has_l1 or not hasattr(model, "n_iter_"):
         return False  # the latter: no solver found the weights
     if np.max(model.n_iter_) >= model.max_iter:
         return False
-    gradient = sensitivities.gradient(X, y, sample_weight)
-    largest = np.abs(gradient).max() / sample_weight.sum()
-    if largest <= _GRADIENT_MARGIN * model.tol:
+    exceeded_by = _STOPPING_RULES[model.solver]
+    if exceeded_by(model, sensitivities, X, y, sample_weight) <= _STOPPING_MARGIN:
         return False
     alone = sensitivities.terms(X, y, sample_weight).self_influence
     return bool(2 * sensitivities.excess > _SHARE_OF_RECORD * np.nanmean(alone))
+
+
+def _by_gradient(model, sensitivities, X, y, sample_weight):
+    """Compare the gradient with ``tol``, which none of its entries exceeds.
+
+    These solvers minimise a mean over records.
+    """
+    gradient = sensitivities.gradient(X, y, sample_weight)
+    return np.abs(gradient).max() / sample_weight.sum() / model.tol
+
+
+def _by_initial_gradient(model, sensitivities, X, y, sample_weight):
+    """Compare the gradient with that at zero weights, as liblinear does.
+
+    The primal solver stops when the norm of the gradient has shrunk, from that at
+    zero weights, to ``tol`` times the share of the smaller class. The dual solver stops
+    when no entry of the dual gradient exceeds ``tol``; the dual variable of each record
+    is then within ``tol / 4`` of the derivative of its loss.
+    """
+    objective = sensitivities.objective
+    gradient = sensitivities.gradient(X, y, sample_weight)
+    if model.dual:
+        weights = objective.targets.weigh(y, sample_weight)[:, 0]
+        bound = model.tol / 4 * (weights @ abs(objective.design(X)))
+        return np.max(np.abs(gradient) / np.where(bound > 0, bound, np.inf))
+    start = replace(
+        objective,
+        coef=np.zeros_like(objective.coef),
+        intercept=np.zeros_like(objective.intercept),
+    )
+    at_zero = type(sensitivities)(start).gradient(X, y, sample_weight)
+    counts = np.unique(y[sample_weight > 0], return_counts=True)[1]
+    smaller = counts.min() if counts.size > 1 else 1
+    bound = model.tol * smaller / counts.sum() * np.linalg.norm(at_zero)
+    return np.linalg.norm(gradient) / bound if bound > 0 else 0.0
+
+
+def _by_change_of_weights(model, sensitivities, X, y, sample_weight):
+    """Compare the change of the weights in one more pass with what sag allows.
+
+    sag and saga stop when no weight changes, in a pass over the records, by more than
+    ``tol`` times the largest weight. A pass changes the weights by about the gradient
+    times the step size along directions of small curvature, and along those of large
+    curvature by the distance to the optimum: by at least (H + I / step)⁻¹ gradient.
+    Truncated conjugate gradients underestimate that, too.
+    """
+    objective = sensitivities.objective
+    gradient = sensitivities.gradient(X, y, sample_weight)
+    weights = objective.targets.weigh(y, sample_weight).max(axis=1)
+    largest_curvature = _LARGEST_CURVATURE * (2 if len(objective.coef) > 1 else 1)
+    l2 = objective.l2.max()
+    squares = row_norms(X, squared=True) + objective.fit_intercept
+    inverse_step = _LARGEST_CURVATURE * squares.max() + l2 / X.shape[0]
+    # The step of saga is at least a third as long.
+    inverse_step *= 3 if model.solver == "saga" else 1
+    ridge = np.full(gradient.shape[1], l2 + inverse_step)
+    if sp.issparse(X):
+        # Intercepts take steps of a hundredth.
+        ridge[X.shape[1] :] = 100 * inverse_step
+
+    def product(V):
+        logits = X @ V[: X.shape[1]] + V[X.shape[1] :].sum(axis=0)
+        by_logit = largest_curvature * weights * logits
+        shift = [by_logit.sum()] if objective.fit_intercept else []
+        return np.append(X.T @ by_logit, shift) + ridge * V
+
+    operator = LinearOperator((gradient.shape[1],) * 2, product, dtype=np.float64)
+    changes = [cg(operator, g, maxiter=_CG_STEPS)[0] for g in gradient]
+    # The change varies from pass to pass, as the order of the records does.
+    allowed = 2 * model.tol * np.abs(objective.coef).max()
+    # The rule does not look at intercepts.
+    largest = np.abs(np.array(changes)[:, : X.shape[1]]).max()
+    return largest / allowed if allowed > 0 else 0.0
+
+
+_STOPPING_RULES = {
+    "lbfgs": _by_gradient,
+    "newton-cg": _by_gradient,
+    "newton-cholesky": _by_gradient,
+    "liblinear": _by_initial_gradient,
+    "sag": _by_change_of_weights,
+    "saga": _by_change_of_weights,
+}

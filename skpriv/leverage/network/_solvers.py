@@ -275,7 +275,10 @@ class SketchSolver:
         if half_sample_damping is not None:
             factor = half_sample_damping
             G = gauss_newton.gradient_transpose(self._signs)
-            solutions += [systems.solve(B, factor) for B in (A + factor**0.5 * D, G)]
+            for B in (A + factor**0.5 * D, G):
+                # All records share the systems, and none has a score if one failed.
+                failed = not solutions[0].converged.all()
+                solutions.append(solutions[0] if failed else systems.solve(B, factor))
         self._roots = [solution.X for solution in solutions]
         self._null_direction = self._direction_without_curvature(damping)
         self._outcome = (

@@ -152,10 +152,44 @@ def test_smooth_models_of_weighted_records_need_the_weights(records):
 
 
 @pytest.mark.parametrize("load", [load_breast_cancer, load_iris, load_digits])
-@pytest.mark.parametrize("solver", ["lbfgs", "newton-cg", "newton-cholesky"])
+@pytest.mark.parametrize(
+    "solver", ["lbfgs", "newton-cg", "newton-cholesky", "sag", "saga"]
+)
 def test_fits_at_the_default_tolerance_are_not_suspected(load, solver):
     X, y = load(return_X_y=True)
     X = StandardScaler().fit_transform(X[::2])
     model = LogisticRegression(solver=solver, max_iter=1000).fit(X, y[::2])
     scorer = GLSScorer(FrozenEstimator(model)).fit(X, y[::2])
     assert np.isfinite(scorer.scores_).all()
+
+
+STOPPED_OTHERWISE = [
+    LogisticRegression(solver="liblinear"),
+    LogisticRegression(solver="liblinear", C=10, intercept_scaling=10),
+    LogisticRegression(solver="liblinear", dual=True, max_iter=10000),
+    LogisticRegression(solver="liblinear", class_weight="balanced"),
+    LogisticRegression(solver="sag", max_iter=5000),
+    LogisticRegression(solver="saga", C=0.1, tol=1e-6, max_iter=20000),
+    LogisticRegression(solver="saga", fit_intercept=False, max_iter=5000),
+]
+
+
+@pytest.mark.parametrize("model", STOPPED_OTHERWISE, ids=str)
+@pytest.mark.parametrize("as_rows", [np.asarray, sp.csr_matrix])
+def test_solvers_with_other_stopping_rules_are_found_out_and_not_suspected(
+    model, as_rows
+):
+    X, y = load_breast_cancer(return_X_y=True)
+    X = as_rows(StandardScaler().fit_transform(X)[:400, :8])
+    y, kept = y[:400], np.random.default_rng(0).permutation(400)[10:]
+    model.set_params(random_state=0).fit(X[kept], y[kept])
+    with pytest.warns(ConvergenceWarning, match="fitted on other rows"):
+        scorer = GLSScorer(FrozenEstimator(model)).fit(X, y)
+    assert np.isnan(scorer.scores_).all()
+    weights = np.random.default_rng(1).uniform(0.2, 5, 400)
+    for given in (None, weights):
+        frozen = FrozenEstimator(model.fit(X, y, sample_weight=given))
+        scorer = GLSScorer(frozen).fit(X, y, sample_weight=given)
+        assert np.isfinite(scorer.scores_).all()
+    with pytest.warns(ConvergenceWarning, match="with other weights"):
+        assert np.isnan(GLSScorer(frozen).fit(X, y).scores_).all()
