@@ -167,9 +167,11 @@ def _grid_line(level):
 
 def _line_of_detection(limit):
     y = float(_height(limit))
+    # Near the top, the label would be on the line of 100%.
+    label = y + 14 if limit > 0.95 else y - 4
     return Markup(
         '<line class="detection" x1="0" x2="100%" y1="{}" y2="{}"/>{}'
-    ).format(y, y, _text("50%", y - 4, "middle", f"limit of detection {limit:.1%}"))
+    ).format(y, y, _text("50%", label, "middle", f"limit of detection {limit:.1%}"))
 
 
 def _text(x, y, anchor, text):

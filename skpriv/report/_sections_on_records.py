@@ -106,17 +106,7 @@ def _attack(summary):
         blocks.append(Table("What the attack achieves", headings, rows))
     epsilon = attack["epsilon"]
     if epsilon and epsilon["value"] is not None:
-        blocks.append(
-            (
-                Strong(f"ε is at least {words.decimal(epsilon['value'])}. "),
-                "A model trained with differential privacy has a guarantee, ε: 0 means "
-                "that nothing can be learnt about anyone, and the larger it is, the "
-                "weaker the guarantee. An attack this good is not possible on a model "
-                "whose ε is smaller than this, "
-                f"with {epsilon['confidence_level']:.0%} confidence. The true ε may be "
-                "larger, and this model may have no such guarantee at all.",
-            )
-        )
+        blocks.append(_epsilon(epsilon))
     if attack["roc"]:
         blocks.append(
             Picture(
@@ -246,3 +236,25 @@ def _columns_of_values(summary):
     own = {"record", "id", "risk", "risk_low", "risk_high", "at_risk", "reasons"}
     names = dict.fromkeys(["label", *groups])
     return [name for name in names if name in records and name not in own]
+
+
+def _epsilon(epsilon):
+    meaning = (
+        "A model trained with differential privacy has a guarantee, ε: 0 means that "
+        "nothing can be learnt about anyone, and the larger it is, the weaker the "
+        "guarantee. "
+    )
+    level = f"{epsilon['confidence_level']:.0%}"
+    if epsilon["value"] == 0:
+        return (
+            Strong("No ε is ruled out. "),
+            f"{meaning}This attack would be possible at any ε, so that it says nothing "
+            f"about the guarantee of this model (at {level} confidence). The model may "
+            "have none.",
+        )
+    return (
+        Strong(f"ε is at least {words.decimal(epsilon['value'])}. "),
+        f"{meaning}An attack this good is not possible on a model whose ε is smaller "
+        f"than this, with {level} confidence. The true ε may be larger, and this model "
+        "may have no such guarantee at all.",
+    )
