@@ -154,5 +154,5 @@ _LISTED = {type(instance).__name__ for instance in INSTANCES}
 INSTANCES += [
     getattr(skpriv, name)()
     for name in skpriv.__all__
-    if not name.startswith("_") and name not in _LISTED
+    if isinstance(getattr(skpriv, name), type) and name not in _LISTED
 ]

@@ -155,6 +155,13 @@ def make_summary(n_records=300, *, seed=0, ids=True):
                     "note": "others are exposed in their place: the onion effect",
                 },
             ],
+            "not_tried": [
+                {
+                    "name": "shallower trees",
+                    "change": "max_depth = 3 in place of None",
+                    "reason": "max_depth is not a parameter of this model",
+                }
+            ],
         },
         "scores": {
             "out_of_bag": {

@@ -69,6 +69,17 @@ def section_on_measures(summary):
         blocks.append("No measure could be tried on this model.")
     else:
         blocks += [_about.READ_MEASURES, _table_of_measures(summary)]
+    for measure in measures["not_tried"] if measures else ():
+        blocks.append(
+            (
+                Strong(measure["name"]),
+                ": ",
+                Told(measure["change"]),
+                ". It could not be tried: ",
+                Told(measure["reason"]),
+                ".",
+            )
+        )
     return Section("measures", "What would help", [*blocks, *_about.GUARANTEES])
 
 

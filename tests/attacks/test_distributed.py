@@ -8,6 +8,8 @@ from sklearn.ensemble import RandomForestClassifier
 from skpriv import LiRAAttack, RiskEstimator
 
 distributed = pytest.importorskip("distributed")
+# Two clusters at a time would ask for the same port.
+pytestmark = pytest.mark.xdist_group("distributed")
 
 
 @pytest.fixture(scope="module")

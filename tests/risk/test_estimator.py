@@ -234,7 +234,8 @@ def test_levels_and_probabilities_agree_with_the_interval(cancer):
     assert (risk.interval(0.99)[:, 1] >= risk.interval_[:, 1]).all()
     record = risk.scores_.argmax()
     high = risk.interval_[record, 1]
-    assert risk.probability_at_most(high)[record] == pytest.approx(0.9)
+    # The interval takes for normal what is a mixture, in an uncertain unit.
+    assert risk.probability_at_most(high)[record] == pytest.approx(0.9, abs=0.03)
     assert (np.diff([risk.probability_at_most(s).sum() for s in (0.5, 0.7)]) >= 0).all()
 
 
