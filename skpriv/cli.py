@@ -505,7 +505,7 @@ def _make_audit(options, progress):
             given = report.load_model(options.model, trust=trust)
     elif options.trust:
         raise _Fault(
-            f"{options.prog}: error: --trust can only be used with a --model of your own"
+            f"{options.prog}: error: --trust can only be used with a model of your own"
         )
     with progress.step("reading the table"):
         data = _load(options)
