@@ -11,6 +11,8 @@ import skpriv
 from skpriv.report import KINDS, choose_kind
 from skpriv.utils._text import printable
 
+__all__ = ["main"]
+
 _N_SHADOWS = 16
 _FEWEST_SHADOWS = 8
 
