@@ -5,7 +5,7 @@ import os
 import re
 import shlex
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import skpriv
 from skpriv.report import KINDS, choose_kind
@@ -424,8 +424,17 @@ def _seed(text):
 
 
 def _audit(options):
-    with _naming_faults(options.prog):
-        return _audit_table(options)
+    from skpriv import report
+
+    progress = report.Silent() if options.quiet else report.progress_on(sys.stderr)
+    try:
+        with progress.step("starting"), suppress(ImportError):
+            # What takes seconds to import. An error is told below.
+            from skpriv.report import _table  # noqa: F401
+        with _naming_faults(options.prog):
+            return _audit_table(options, progress)
+    finally:
+        progress.close()
 
 
 @contextmanager
@@ -444,7 +453,7 @@ def _naming_faults(prog):
         raise _Fault(f"{prog}: error: there is too little memory: {error}") from error
 
 
-def _audit_table(options):
+def _audit_table(options, progress):
     from skpriv import report
 
     inputs = [
@@ -456,19 +465,15 @@ def _audit_table(options):
     outputs = {name: path for name, path in outputs.items() if path is not None}
     if sys.stdout is None and not outputs:
         raise _Fault(f"{options.prog}: error: {_CLOSED}, and no file is to be written")
-    progress = report.Silent() if options.quiet else report.progress_on(sys.stderr)
-    try:
-        with report.OutputFiles(outputs.values(), inputs) as files:
-            result = _make_audit(options, progress)
-            with progress.step("writing the report"):
-                for name, path in outputs.items():
-                    files.write(path, _render(result, name, options.show_values))
-            progress.close()
-            if not options.quiet:
-                shown = result.with_values() if options.show_values else result.summary
-                _print(report.format_report(shown), options.prog)
-    finally:
+    with report.OutputFiles(outputs.values(), inputs) as files:
+        result = _make_audit(options, progress)
+        with progress.step("writing the report"):
+            for name, path in outputs.items():
+                files.write(path, _render(result, name, options.show_values))
         progress.close()
+        if not options.quiet:
+            shown = result.with_values() if options.show_values else result.summary
+            _print(report.format_report(shown), options.prog)
     return _decide(options, result.summary)
 
 

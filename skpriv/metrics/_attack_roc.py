@@ -4,11 +4,11 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.stats import beta
+from sklearn.metrics import roc_curve
 from sklearn.utils import Bunch
 
 from skpriv.metrics._roc import (
     area_under_curve,
-    members_found,
     split_by_membership,
     targets_of,
 )
@@ -77,7 +77,7 @@ def attack_roc(y_true, y_score, *, confidence_level=0.95, max_points=200):
     n_nonmembers = min(nonmembers.size for _, nonmembers in targets)
     steps = np.geomspace(1, n_nonmembers, min(max_points, n_nonmembers))
     fpr = np.unique(np.rint(steps)) / n_nonmembers
-    tpr = np.array([members_found(*target, fpr) / target[0].size for target in targets])
+    tpr = np.array([_curve(*target, fpr) for target in targets])
     if len(targets) == 1:
         low, high = _band(*targets[0], fpr, confidence_level)
     else:
@@ -92,6 +92,14 @@ def attack_roc(y_true, y_score, *, confidence_level=0.95, max_points=200):
         n_targets=len(targets),
         confidence_level=confidence_level,
     )
+
+
+def _curve(members, nonmembers, fpr):
+    """True positive rate at each false positive rate; ties are straight lines."""
+    scores = np.concatenate([members, nonmembers])
+    is_member = np.repeat([1, 0], [members.size, nonmembers.size])
+    found = roc_curve(is_member, scores, drop_intermediate=False)
+    return np.interp(fpr, *found[:2])
 
 
 def _band(members, nonmembers, fpr, confidence_level):

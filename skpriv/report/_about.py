@@ -25,9 +25,11 @@ ATTACK_AS_A_WHOLE = (
 READ_MOST_EXPOSED = (
     "A risk of 94% means: in 100 guesses about this record, 94 are right. The interval "
     "says how precisely the risk is known. “At risk” means that the audit is confident "
-    "that an attacker does better than by guessing. “Not listed” means that it is not "
-    "confident, which is no sign that the record is protected. The reasons say what is "
-    "unusual about the record; they are hints for whoever looks at it."
+    "that an attacker is right in more than 55 of 100 guesses. Among so many records "
+    "some look exposed by chance, so it asks for more than an interval above 55%. “Not "
+    "listed” means that it is not confident, which is no sign that the record is "
+    "protected. The reasons say what is unusual about the record; they are hints for "
+    "whoever looks at it."
 )
 
 
@@ -43,9 +45,11 @@ def read_groups(level):
 
 READ_MEASURES = (
     "Each measure was carried out: the model was trained again with it, and attacked "
-    "again. The first row is the model as it is. A measure helps if fewer records are "
-    "at risk, and costs what it takes from the model's performance. Small differences "
-    "can be due to chance."
+    "again. The first row is the model as it is. A measure helps if the mean and the "
+    "highest risk are lower, and costs what it takes from the model's performance. "
+    "Small differences can be due to chance. How many records are listed as at risk "
+    "also depends on how precisely the risk was measured each time, so that these "
+    "numbers are harder to compare."
 )
 
 GUARANTEES = (

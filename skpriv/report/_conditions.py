@@ -159,9 +159,16 @@ def _show(value, unit):
 
 def _counts(summary):
     return {
-        "at_risk": _dig(summary, "risk", "at_risk", "records"),
+        "at_risk": _told_at_risk(summary),
         "records": count(summary["data"]["records"], "record"),
     }
+
+
+def _told_at_risk(summary):
+    listed = _dig(summary, "risk", "at_risk", "records")
+    if listed is None or not summary["risk"]["not_measured"]:
+        return listed
+    return f"{listed}, and {summary['risk']['not_measured']} not measured,"
 
 
 class _Figure(NamedTuple):
@@ -183,8 +190,20 @@ def _dig(tree, *path):
 
 
 def _at_risk(summary, condition):
-    which = "records" if condition.unit == "records" else "part"
-    return _dig(summary, "risk", "at_risk", which)
+    listed = _dig(summary, "risk", "at_risk", "records")
+    if listed is None:
+        return None
+    # A record that could not be measured has not passed.
+    number = listed + summary["risk"]["not_measured"]
+    return (
+        number if condition.unit == "records" else number / summary["data"]["records"]
+    )
+
+
+def _highest(summary, condition):
+    if _dig(summary, "risk", "not_measured"):
+        return None
+    return _dig(summary, "risk", "highest", "estimate", "value")
 
 
 def _tpr_at(fpr):
@@ -210,9 +229,9 @@ _FIGURES = {
         "the risk of these records could not be measured",
     ),
     "highest": _Figure(
-        _at("risk", "highest", "estimate", "value"),
+        _highest,
         "the highest risk of a record is {}",
-        "the risk of these records could not be measured",
+        "the risk of some records could not be measured",
     ),
     "auc": _Figure(_at("attack", "auc", "value"), "the AUC is {}", _NO_ATTACK),
     **{

@@ -191,13 +191,13 @@ def _explain_list(listed):
     rate = listed["false_discovery_rate"]
     if not listed["records"]:
         return (
-            "No record was found on which an attacker clearly does better than by "
-            "guessing. This does not mean that there is none: see the limit of "
-            "detection."
+            "No record was found on which an attacker is surely right in more than "
+            "55 of 100 guesses. This does not mean that there is none: see the limit "
+            "of detection."
         )
     return (
         f"About {words.frequency(listed['part'])} records. On these, an attacker "
-        "clearly does better than by guessing. At most "
+        "is right in more than 55 of 100 guesses, as far as one can tell. At most "
         f"{words.frequency(rate)} of the records listed are expected to be listed by "
         "mistake (the false discovery rate). A record that is not listed may be at "
         "risk too."

@@ -38,7 +38,7 @@ def with_limits(estimate, confidence_level, tell=percent):
 def of_100(part):
     """Tell how many of 100 guesses are right."""
     number = round(100 * part)
-    if number == 100 and part < 1:
+    if number == 100:
         return "more than 99 of 100"
     return f"{number} of 100"
 

@@ -39,6 +39,7 @@ KINDS = (
 _SAID_BETTER = {
     "unusual_mix": {"rare_value", "unlike_all"},
     "hard_to_predict": {"wrong_label", "contradicted"},
+    "wrong_label": {"rare_class"},
 }
 
 

@@ -27,7 +27,7 @@ _QUANTILES = {
     "upper_quartile": "Three quarters of the records have at most",
     "p90": "9 of 10 records have at most",
     "p99": "99 of 100 records have at most",
-    "maximum": "The most exposed record",
+    "maximum": "The highest estimate, listed or not",
 }
 
 

@@ -42,7 +42,9 @@ _KINDS = {
 
 def format_percent(part):
     """Format a proportion as a percentage."""
-    return "-" if part is None else f"{part:.1%}"
+    if part is None:
+        return "-"
+    return ">99.9%" if 0.9995 <= part < 1 else f"{part:.1%}"
 
 
 def format_score(value):
@@ -57,7 +59,7 @@ def format_label(value):
 
 def in_guesses(part):
     """Tell a success rate in natural frequencies, as in "94 of 100 guesses"."""
-    if round(100 * part) == 100 and part < 1:
+    if round(100 * part) == 100:
         return "more than 99 of 100 guesses"
     return f"{100 * part:.0f} of 100 guesses"
 
@@ -245,9 +247,9 @@ def _at_risk(risk, data):
     return (
         f"{found['records']:,} of {_records(n_records)} "
         f"({format_percent(found['part'])}) "
-        f"{'is' if found['records'] == 1 else 'are'} at risk: guesses about them are "
-        f"clearly better than chance. At most {100 * rate:g} of 100 records in such a "
-        f"list are expected to be there by mistake. {limit}"
+        f"{'is' if found['records'] == 1 else 'are'} at risk: more than 55 of 100 "
+        f"guesses about each are right. At most {100 * rate:g} of 100 records in such "
+        f"a list are expected to be there by mistake. {limit}"
     )
 
 
@@ -258,7 +260,7 @@ def limit_of_detection(risk):
     if risk["detection_limit"] >= _NEARLY_CERTAIN:
         return (
             "This audit hardly ever lists a record that looks ordinary by its scores, "
-            "however exposed it is; more shadow models find more."
+            "however exposed it is."
         )
     return (
         "A record that looks ordinary by its scores has an even chance of being listed "

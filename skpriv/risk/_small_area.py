@@ -98,7 +98,7 @@ def estimate_risk(
     order = np.argsort(np.nansum(in_, axis=0) + np.nansum(out, axis=0), kind="stable")
     in_, out = in_[:, order], out[:, order]
     y = None if y is None else y[order]
-    in_, out, y = _in_own_units(in_, out, y)
+    in_, out, y, exponent = _in_own_units(in_, out, y)
     covariates = np.broadcast_to(covariates, (2, *np.shape(covariates)[-2:]))[:, order]
     kept = np.flatnonzero(_varies(covariates))
     successes = [j for j, column in enumerate(kept) if column in successes]
@@ -125,16 +125,19 @@ def estimate_risk(
         _shares(
             np.mean(spreads, axis=0), kept, covariates.shape[2], successes, regressor
         ),
-        _exposure(in_, out, y)[1][back],
+        np.ldexp(_exposure(in_, out, y)[1][back], exponent),
         shrinkage.of(back),
     )
 
 
 def _in_own_units(in_, out, y):
-    """Divide signals, and targets in their units, by a power of two, which is exact."""
+    """Divide signals, and targets in their units, by a power of two, which is exact.
+
+    The exponent of that power is returned last.
+    """
     _, exponent = np.frexp(max(np.nanmax(np.abs(in_)), np.nanmax(np.abs(out))))
     in_, out = np.ldexp(in_, -exponent), np.ldexp(out, -exponent)
-    return in_, out, None if y is None else np.ldexp(y, -exponent)
+    return in_, out, None if y is None else np.ldexp(y, -exponent), exponent
 
 
 def _varies(covariates):
@@ -300,14 +303,18 @@ def to_success(mean, variance, confidence_level=0.95):
     Returns
     -------
     success : ndarray of shape (n_records,)
-        Its mean, at least 0.5.
+        Its mean, at least 0.5. It is below 1, as is the interval: no estimate is
+        certain.
     interval : ndarray of shape (n_records, 2)
     """
     success = ndtr(mean / 2 / np.sqrt(1 + variance / 4))
     reach = ndtri((1 + confidence_level) / 2) * np.sqrt(variance)
     low, high = ndtr((mean - reach) / 2), ndtr((mean + reach) / 2)
     interval = np.stack([np.minimum(low, success), np.maximum(high, success)], axis=1)
-    return np.maximum(success, 0.5), np.maximum(interval, 0.5)
+    return (
+        np.clip(success, 0.5, _LARGEST_SUCCESS),
+        np.clip(interval, 0.5, _LARGEST_SUCCESS),
+    )
 
 
 def detectable_separation(shrinkage, probability, success):

@@ -87,3 +87,14 @@ def test_records_without_a_score_are_left_out():
 def test_shapes_that_differ_are_refused():
     with pytest.raises(ValueError, match=r"same shape; got \(2, 2\) and \(1, 2\)"):
         attack_roc([[0, 1], [0, 1]], [[0.0, 1.0]])
+
+
+def test_ties_are_straight_lines_of_the_curve():
+    rng = np.random.default_rng(0)
+    member = np.arange(400) % 2
+    score = (rng.random(400) < 0.06 + 0.06 * member).astype(float)
+    roc = attack_roc(member, score, max_points=400)
+    # The area below all corners, from (0, 0) to the first rate by a line.
+    fpr, tpr = np.append(0, roc.fpr), np.append(0, roc.tpr)
+    assert_allclose(np.trapezoid(tpr, fpr), roc_auc_score(member, score), atol=0.01)
+    assert (roc.tpr >= 0.9 * roc.fpr).all()

@@ -17,6 +17,7 @@ def a_summary():
             "mean": estimate(0.53),
             "at_risk": {"records": 12, "part": 12 / 1200},
             "highest": {"record": 7, "estimate": estimate(0.94)},
+            "not_measured": 0,
         },
         "attack": {
             "auc": estimate(0.56),
@@ -101,3 +102,13 @@ def test_what_is_no_condition_is_a_fault(text, fault):
         parse_condition(text)
     assert repr(text) in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_records_that_were_not_measured_have_not_passed():
+    summary = a_summary()
+    summary["risk"]["not_measured"] = 1
+    outcome = evaluate(parse_condition("at_risk > 12"), summary)
+    assert outcome.failed
+    assert "12, and 1 not measured, of 1,200 records are at risk" in outcome.sentence
+    assert evaluate(parse_condition("highest > 99%"), summary).failed
+    assert not evaluate(parse_condition("risk > 60%"), summary).failed
