@@ -21,7 +21,6 @@ import skpriv
 from skpriv import cli, datasets, report
 from skpriv.report import _conduct
 
-
 N = 60
 
 
@@ -94,6 +93,9 @@ def test_audit_of_the_bundled_data_prints_a_report(capsys):
     assert "Please check" not in out
 
 
+of_outputs = pytest.mark.xdist_group("outputs")  # which are made once
+
+
 @pytest.fixture(scope="module")
 def outputs(tmp_path_factory):
     """Everything that one audit of a table with groups and identifiers gives."""
@@ -118,6 +120,7 @@ def outputs(tmp_path_factory):
     )
 
 
+@of_outputs
 def test_all_outputs_agree(outputs):
     table, out, rows, found, _ = outputs
     assert len(rows) == found["data"]["records"] == N
@@ -141,6 +144,7 @@ def test_all_outputs_agree(outputs):
         )
 
 
+@of_outputs
 def test_groups_are_columns_of_the_table_even_if_they_are_dropped(outputs):
     table, out, rows, found, _ = outputs
     groups = {column["column"]: column["groups"] for column in found["groups"]}
@@ -152,6 +156,7 @@ def test_groups_are_columns_of_the_table_even_if_they_are_dropped(outputs):
     assert "Risk by job" in out
 
 
+@of_outputs
 def test_how_the_report_was_made_is_in_it(outputs):
     *_, found, folder = outputs
     made = found["made"]
@@ -162,6 +167,7 @@ def test_how_the_report_was_made_is_in_it(outputs):
     assert made["data_hash"] == f"sha256:{hashlib.sha256(table).hexdigest()}"
 
 
+@of_outputs
 def test_files_are_readable_by_their_owner_only(outputs):
     for name in ("scores.csv", "report.json"):
         assert (outputs[-1] / name).stat().st_mode & 0o777 == 0o600
@@ -183,6 +189,7 @@ def test_the_page_and_the_markdown_are_written_and_show_values_if_asked_for(
             assert path.stat().st_mode & 0o777 == 0o600
 
 
+@of_outputs
 def test_numbers_are_those_of_the_api(outputs):
     *_, rows, _, folder = outputs
     table = datasets.read_table(folder / "people.csv", label="income")
