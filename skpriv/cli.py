@@ -11,6 +11,8 @@ import skpriv
 from skpriv.report import KINDS, choose_kind
 from skpriv.utils._text import printable
 
+__all__ = ["main"]
+
 _N_SHADOWS = 16
 _FEWEST_SHADOWS = 8
 
@@ -503,6 +505,10 @@ def _make_audit(options, progress):
         with progress.step("loading the model"):
             trust = [name for names in options.trust for name in names.split(",")]
             given = report.load_model(options.model, trust=trust)
+    elif options.trust:
+        raise _Fault(
+            f"{options.prog}: error: --trust can only be used with a model of your own"
+        )
     with progress.step("reading the table"):
         data = _load(options)
     settings = report.Settings(

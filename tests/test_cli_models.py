@@ -162,6 +162,7 @@ def test_regressor_takes_the_quantity_as_it_is(folder, capsys):
         (["--model", "people.csv"], "is not a model; it must be a file that ends in"),
         (["--model", "tree"], "'tree' is none of logistic, ridge, knn"),
         (["--model", "number.pkl", "--trust", "pickle"], "holds an int, which has no"),
+        (["--model", "forest", "--trust", "pickle"], "--trust can only be used with a"),
         (["--members", "nothing"], "no such column in the table, and no such file"),
         (["--members", "job"], "the column must hold 1 and 0"),
         (["--members", "income"], "the column must hold 1 and 0"),

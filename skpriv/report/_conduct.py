@@ -335,13 +335,18 @@ def _without_judgement_of_the_only_ones(reasons, measured):
 
 
 def _reasons_of_models(risk, classes):
+    scores = risk.covariates_
+    findings = []
+    if "leverage" in scores:
+        findings += _reasons.unusual_mixes(np.asarray(scores["leverage"]))
+    error = np.asarray(scores[f"out_of_shadow_{'confidence' if classes else 'error'}"])
     if not classes:
-        return _reasons.doubted_quantities(
-            np.asarray(risk.covariates_["out_of_shadow_error"])
+        findings += _reasons.doubted_quantities(error)
+    elif risk.attack_.response_method_ != "predict":
+        findings += _reasons.doubted_classes(
+            risk.attack_.signals_, risk.attack_.membership_
         )
-    if risk.attack_.response_method_ == "predict":
-        return []
-    return _reasons.doubted_classes(risk.attack_.signals_, risk.attack_.membership_)
+    return findings + _reasons.hard_to_predict(error)
 
 
 def _reasons_of_neighbors(fitted, subject, settings, order):

@@ -19,6 +19,8 @@ _FAR = 5.0
 _SD_OF_MAD = 1.4826  # of a normal distribution
 _REMOTE, _MOST_BUT_ALL = 0.99, 0.999
 _FEW_ALIKE = 0.2
+# A score is high that is above those of so many records.
+_HIGH = 0.95
 _IMPROBABLE = 0.05
 _MOST_REASONS_OF_A_KIND = 3
 # In the order in which they are told.
@@ -28,8 +30,16 @@ KINDS = (
     "contradicted",
     "rare_value",
     "unlike_all",
+    "unusual_mix",
+    "hard_to_predict",
     "rare_group",
 )
+
+# A reason is not told beside one that says why.
+_SAID_BETTER = {
+    "unusual_mix": {"rare_value", "unlike_all"},
+    "hard_to_predict": {"wrong_label", "contradicted"},
+}
 
 
 class Finding(NamedTuple):
@@ -92,7 +102,10 @@ def _strongest(reasons):
     if len(reasons) < 2:
         return reasons
     chosen = []
+    kinds = {reason["kind"] for reason in reasons}
     for kind in KINDS:
+        if kind in _SAID_BETTER and kinds & _SAID_BETTER[kind]:
+            continue
         own = [reason for reason in reasons if reason["kind"] == kind]
         own.sort(key=lambda reason: (reason["share"] is None, reason["share"]))
         chosen += own[:_MOST_REASONS_OF_A_KIND]
@@ -340,6 +353,55 @@ def _unusually_large(kind, sizes, text):
     records = np.flatnonzero(known & (times >= _FAR))
     told = [text.format(times[record]) for record in records]
     return [Finding(kind, records, told, 1 / times[records])]
+
+
+def unusual_mixes(leverage):
+    """Find records whose values, taken together, few records are like.
+
+    Parameters
+    ----------
+    leverage : ndarray of shape (n_records,)
+        NaN where it is not known.
+
+    Returns
+    -------
+    findings : list of Finding
+    """
+    return _among_the_highest(
+        "unusual_mix",
+        leverage,
+        "its values taken together are unusual: its leverage on the model is higher "
+        "than that of {:.1%} of the records",
+    )
+
+
+def hard_to_predict(error):
+    """Find records that models trained without them predict worst.
+
+    Parameters
+    ----------
+    error : ndarray of shape (n_records,)
+
+    Returns
+    -------
+    findings : list of Finding
+    """
+    return _among_the_highest(
+        "hard_to_predict",
+        error,
+        "models trained without it predict it worse than {:.1%} of the records",
+    )
+
+
+def _among_the_highest(kind, scores, text):
+    known = np.isfinite(scores)
+    ordered = np.sort(scores[known])
+    if not ordered.size or ordered[0] == ordered[-1]:
+        return []
+    lower = np.searchsorted(ordered, np.where(known, scores, ordered[0])) / ordered.size
+    records = np.flatnonzero(lower >= _HIGH)
+    told = [text.format(min(share, _MOST_BUT_ALL)) for share in lower[records]]
+    return [Finding(kind, records, told, 1 - lower[records])]
 
 
 def unlike_all(neighborhood):

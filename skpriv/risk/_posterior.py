@@ -40,6 +40,7 @@ class Prior(NamedTuple):
 # benchmarks/risk_from_few_fits.md.
 PRIOR, PRIOR_WITH_THEORY = Prior(0.04, 1.0, 1.25), Prior(0.008, 0.5, 1.0)
 _LARGEST_DEVIATION = 4  # of the logarithm of α, in standard deviations
+_FINEST = 1e-6  # to which part α is ever known
 # A window has this share of the records, and at least this many of them.
 _WINDOW_SHARE, _SMALLEST_WINDOW = 0.05, 30
 # Variance of an outlier's separation about the prediction.
@@ -347,7 +348,7 @@ def residual_scale(halves, shape, noise, prior=PRIOR):
     # Few products may agree by chance: their variance is at least that of independent
     # records.
     least = weights**2 @ np.nan_to_num(noise) ** 2 / total**2
-    variance = max(variance, least, np.finfo(float).tiny)
+    variance = max(variance, least, (_FINEST * guess) ** 2)
     deviations = np.linspace(-_LARGEST_DEVIATION, _LARGEST_DEVIATION, 81)
     scales = guess * np.exp(prior.log_sd * deviations)
     misfit = (products.mean() - scales) ** 2 / variance

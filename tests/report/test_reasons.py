@@ -173,3 +173,30 @@ def test_the_strongest_reasons_come_first_and_no_kind_crowds_the_others_out():
     findings.append(_reasons.Finding("wrong_label", records, ["w"], np.array([0.9])))
     (reasons,) = _reasons.gather(findings, 1)
     assert [reason["text"] for reason in reasons] == ["w", "v1", "v2", "v3"]
+
+
+@pytest.mark.parametrize(
+    ("find_high", "kind", "better"),
+    [
+        (_reasons.unusual_mixes, "unusual_mix", "rare_value"),
+        (_reasons.hard_to_predict, "hard_to_predict", "wrong_label"),
+    ],
+)
+def test_a_high_score_is_told_unless_it_is_explained(find_high, kind, better):
+    scores = np.arange(N, dtype=float)
+    scores[3] = np.nan
+    (finding,) = find_high(scores)
+    assert finding.kind == kind
+    # 190 of the other 199 with a score are lower.
+    assert finding.records.tolist() == list(range(N - 9, N))
+    assert finding.texts[0].endswith("95.5% of the records")
+    assert finding.texts[-1].endswith("99.5% of the records")
+    why = _reasons.Finding(better, np.array([N - 1]), ["why"], np.array([0.1]))
+    reasons = _reasons.gather([finding, why], N)
+    assert [reason["text"] for reason in reasons[N - 1]] == ["why"]
+    assert [reason["kind"] for reason in reasons[N - 2]] == [kind]
+
+
+def test_scores_that_are_the_same_for_all_explain_nothing():
+    assert _reasons.hard_to_predict(np.zeros(N)) == []
+    assert _reasons.unusual_mixes(np.full(N, np.nan)) == []
