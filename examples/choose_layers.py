@@ -53,7 +53,7 @@ def classifier():
         optimizer=torch.optim.Adam,
         optimizer__weight_decay=1e-3,
         lr=0.01,
-        max_epochs=40,
+        max_epochs=30,
         batch_size=64,
         iterator_train__shuffle=True,
         train_split=None,
