@@ -53,7 +53,7 @@ def classifier():
         optimizer=torch.optim.Adam,
         optimizer__weight_decay=1e-3,
         lr=0.01,
-        max_epochs=40,
+        max_epochs=30,
         batch_size=64,
         iterator_train__shuffle=True,
         train_split=None,
@@ -70,12 +70,12 @@ def first_good(results):
 def main():
     """Measure, search and print."""
     X, y = load_digits(return_X_y=True)
-    X, y = (X[:600] / 16).astype(np.float32), y[:600]
+    X, y = (X[:500] / 16).astype(np.float32), y[:500]
     torch.set_num_threads(1)  # more would slow down networks as small as these
     torch.manual_seed(0)
     net = classifier().fit(X, y)
     epochs = len(net.history)
-    lira = LiRAAttack(classifier(), n_shadows=24, random_state=0).fit(X, y)
+    lira = LiRAAttack(classifier(), n_shadows=16, random_state=0).fit(X, y)
 
     every_row = np.arange(len(y))
     with sklearn.config_context(enable_metadata_routing=True):

@@ -6,6 +6,7 @@ import json
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from small_models import choose_small_kind
 
 from skpriv import cli, report
 
@@ -30,6 +31,11 @@ def tables(draw):
     ]
     names = [*(f"c{i}" for i in range(len(columns) - 1)), "y"]
     return [names, *map(list, zip(*columns, strict=True))]
+
+
+@pytest.fixture(autouse=True)
+def _small_models(monkeypatch):
+    monkeypatch.setattr(cli, "choose_kind", choose_small_kind)
 
 
 @pytest.mark.parametrize("model", dict.fromkeys(kind.name for kind in report.KINDS))

@@ -15,7 +15,7 @@ from skpriv import WaKAScorer
 
 PROGRAM = Path(__file__).with_name("interpreted_pynndescent.py")
 RNG = np.random.default_rng(7)
-X, Q = RNG.normal(size=(150, 4)), RNG.normal(size=(15, 4))
+X, Q = RNG.normal(size=(100, 4)), RNG.normal(size=(10, 4))
 
 # One process runs the program for all tests.
 pytestmark = pytest.mark.xdist_group("pynndescent")

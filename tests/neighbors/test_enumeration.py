@@ -12,7 +12,7 @@ EXACT = {"rtol": 0, "atol": 1e-12}
 def problem(seed, ties, n_max=None):
     """Records, a few query rows, k and q. On a grid, distances are exact and tie."""
     rng = np.random.default_rng(seed)
-    n = int(rng.integers(1, (n_max or (7 if ties else 12)) + 1))
+    n = int(rng.integers(1, (n_max or (7 if ties else 9)) + 1))
     if ties:
         X, Q = rng.integers(0, 3, (n, 2)), rng.integers(0, 3, (2, 2))
     else:
@@ -150,7 +150,7 @@ def test_loss_distribution_and_what_follows_from_it(seed, ties):
 @seeds
 @cases
 def test_shapley(seed, ties):
-    X, y, Q, y_Q, k, _ = problem(300 + seed, ties, n_max=6 if ties else 12)
+    X, y, Q, y_Q, k, _ = problem(300 + seed, ties, n_max=6 if ties else 9)
     scorer = KNNShapleyScorer(k).fit(X, y)
 
     def value(order, matches, record):

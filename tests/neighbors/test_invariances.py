@@ -18,14 +18,14 @@ SCORERS = [
     KNNLeaveOneOutScorer(2),
 ]
 scorers = pytest.mark.parametrize("scorer", SCORERS, ids=str)
-examples = settings(deadline=None, max_examples=10)
+examples = settings(deadline=None, max_examples=6)
 
 
 @st.composite
 def problems(draw):
     """Records, rows and labels, on a coarse grid or not."""
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
-    n = draw(st.integers(2, 60))
+    n = draw(st.integers(2, 40))
     grid = draw(st.sampled_from([2, 4, None]))
     X = (
         rng.normal(size=(n + 5, 3))

@@ -53,7 +53,7 @@ def test_neighborhood_is_as_small_as_the_tolerance_allows():
 @pytest.mark.parametrize(("k", "q"), [(1, 0.2), (10, 0.8), (200, 0.2), (200, 0.5)])
 def test_large_sets_neither_overflow_nor_lose_probability(k, q):
     rng = np.random.default_rng(0)
-    n = 50_000
+    n = 20_000
     X, y = rng.normal(size=(n, 2)), rng.integers(0, 3, n)
     Q, y_Q = rng.normal(size=(20, 2)), rng.integers(0, 4, 20)
     waka = WaKAScorer(k, subset_probability=q).fit(X, y)

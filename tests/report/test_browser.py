@@ -13,6 +13,8 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 N_RECORDS = 24
 SUMMARIES = {
     "full": make_summary(N_RECORDS),
+    # Each kind of row and reason, and little else for the accessibility check to visit.
+    "short": make_summary(8),
     "bare": make_bare_summary(),
     "regression": make_regression_summary(N_RECORDS),
 }
@@ -143,20 +145,21 @@ def test_page_without_script_has_a_plain_table(open_page, by_risk):
     assert page.locator("thead button").count() == 0
 
 
-@pytest.mark.parametrize("name", [*SUMMARIES, "hostile"])
-@pytest.mark.parametrize("width", [320, 1280])
-def test_page_never_scrolls_sideways(open_page, name, width):
-    page = open_page(name, viewport={"width": width, "height": 800})
+@pytest.mark.parametrize("name", ["full", "bare", "regression", "hostile"])
+def test_page_never_scrolls_sideways(open_page, name):
+    page = open_page(name)
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for width in (320, 1280):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.title().startswith("Privacy audit of ")
 
 
 @pytest.mark.parametrize(
     ("name", "scheme", "width"),
     [
-        ("full", "light", 1280),
-        ("full", "dark", 320),
+        ("short", "light", 1280),
+        ("short", "dark", 320),
         ("bare", "light", 1280),
     ],
 )

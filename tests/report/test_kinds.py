@@ -34,6 +34,19 @@ def test_all_kinds_but_logistic_regression_are_for_both_tasks():
         assert kind is None or is_regressor(kind.build(n_weights=5, n_neighbors=3))
 
 
+@pytest.mark.parametrize("task", ["classification", "regression"])
+@pytest.mark.parametrize(
+    ("name", "parameter", "number"),
+    [
+        ("forest", "n_estimators", 100),
+        ("boosting", "max_iter", 100),
+        ("mlp", "hidden_layer_sizes", (64,)),
+    ],
+)
+def test_models_are_as_large_as_their_title_says(name, parameter, number, task):
+    assert choose_kind(name, task).build().get_params()[parameter] == number
+
+
 def test_neighbours_are_as_many_as_asked_for():
     for task in ("classification", "regression"):
         assert choose_kind("knn", task).build(n_neighbors=7).n_neighbors == 7

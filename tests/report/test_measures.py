@@ -46,6 +46,10 @@ def make_model(last=None):
     return make_pipeline(columns, LogisticRegression() if last is None else last)
 
 
+# The measures are tried once for all tests, in one process.
+pytestmark = pytest.mark.xdist_group("measures")
+
+
 @pytest.fixture(scope="module")
 def measured():
     X, y = make_people()
@@ -260,16 +264,28 @@ def test_many_shadows_are_not_repeated_for_each_measure(monkeypatch):
     assert measure_options(many)["before"] == measure_options(few)["before"]
 
 
-@pytest.mark.parametrize(("seconds", "tried"), [(1e9, True), (-1.0, False)])
-def test_measures_are_tried_if_the_audit_was_quick(monkeypatch, seconds, tried):
+@pytest.mark.parametrize(
+    ("measures", "seconds", "tried"),
+    [
+        ("auto", 1e9, True),
+        ("auto", -1.0, False),
+        (True, -1.0, True),
+        (False, 1e9, False),
+    ],
+)
+def test_measures_are_tried_if_the_audit_was_quick(
+    monkeypatch, measures, seconds, tried
+):
     X, y = make_people(60)
-    numbers = X[["income"]]
     monkeypatch.setattr("skpriv.report._audit.MOST_SECONDS", seconds)
-    for measures, expected in (("auto", tried), (True, True), (False, False)):
-        result = audit(GaussianNB(), numbers, y, n_shadows=8, measures=measures)
-        assert (result.summary["measures"] is not None) is expected
+    result = audit(GaussianNB(), X[["income"]], y, n_shadows=8, measures=measures)
+    assert (result.summary["measures"] is not None) is tried
+
+
+def test_measures_that_are_neither_auto_nor_a_boolean_are_refused():
+    X, y = make_people(60)
     with pytest.raises(ValueError, match="measures must be 'auto', True or False"):
-        audit(GaussianNB(), numbers, y, measures="always")
+        audit(GaussianNB(), X[["income"]], y, measures="always")
 
 
 def test_words_tell_what_was_tried_and_what_could_not_be(measures):

@@ -18,6 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skpriv import GLSScorer, RiskEstimator, WaKAScorer
 from skpriv.evaluation import records_at_risk, success_by_group
 
+N = 120
 LEVERAGES = {"attack_power", "leverage", "self_influence"}
 NEIGHBORS = {"shapley", "waka_5", "waka_1"}
 
@@ -25,13 +26,19 @@ NEIGHBORS = {"shapley", "waka_5", "waka_1"}
 @pytest.fixture(scope="module")
 def cancer():
     X, y = load_breast_cancer(return_X_y=True)
-    return StandardScaler().fit_transform(X[:200]), y[:200]
+    return StandardScaler().fit_transform(X[:N]), y[:N]
 
 
 @pytest.fixture(scope="module")
 def diabetes():
     X, y = load_diabetes(return_X_y=True)
-    return X[:150], y[:150]
+    return X[:N], y[:N]
+
+
+@pytest.fixture(scope="module")
+def fitted(cancer):
+    """Estimate the risk of each record, once for the tests that only look at it."""
+    return RiskEstimator(n_shadows=8, random_state=0).fit(*cancer)
 
 
 def names_of(risk):
@@ -117,9 +124,8 @@ def test_networks_are_scored_at_the_shadows_without_the_record(cancer):
     assert not hasattr(risk.attack_, "models_")
 
 
-def test_from_signals_gives_what_fit_gave(cancer):
-    X, y = cancer
-    risk = RiskEstimator(n_shadows=8, random_state=0).fit(X, y)
+def test_from_signals_gives_what_fit_gave(fitted):
+    risk = fitted
     again = RiskEstimator.from_signals(
         risk.attack_.signals_,
         risk.attack_.membership_,
@@ -130,13 +136,13 @@ def test_from_signals_gives_what_fit_gave(cancer):
     assert again.weights_ == risk.weights_
 
 
-def test_results_do_not_depend_on_the_number_of_workers_or_the_cache(cancer, tmp_path):
-    X, y = cancer
-    first = RiskEstimator(n_shadows=8, random_state=0).fit(X, y)
-    for parameters in ({"n_jobs": 2}, {"cache_dir": tmp_path}, {"cache_dir": tmp_path}):
-        other = RiskEstimator(n_shadows=8, random_state=0, **parameters).fit(X, y)
-        np.testing.assert_array_equal(other.scores_, first.scores_)
-        np.testing.assert_array_equal(other.interval_, first.interval_)
+def test_results_do_not_depend_on_the_number_of_workers_or_the_cache(
+    cancer, fitted, tmp_path
+):
+    for n_jobs in (2, None):  # workers fill the cache, and the second run reads it
+        other = clone(fitted).set_params(n_jobs=n_jobs, cache_dir=tmp_path).fit(*cancer)
+        np.testing.assert_array_equal(other.scores_, fitted.scores_)
+        np.testing.assert_array_equal(other.interval_, fitted.interval_)
 
 
 def test_scorers_may_be_fitted_or_not_and_arrays(cancer):
@@ -146,31 +152,33 @@ def test_scorers_may_be_fitted_or_not_and_arrays(cancer):
         "unfitted": waka,
         "fitted": clone(waka).fit(X, y),
         "pipeline": make_pipeline(StandardScaler(), waka),
-        "array": np.arange(200.0),
+        "array": np.arange(float(N)),
     }
     risk = RiskEstimator(scorers=scorers, n_shadows=8, random_state=0).fit(X, y)
     assert names_of(risk) == set(scorers)
     np.testing.assert_array_equal(
         risk.covariates_["unfitted"], risk.covariates_["fitted"]
     )
-    np.testing.assert_array_equal(risk.covariates_["array"], np.arange(200.0))
+    np.testing.assert_array_equal(risk.covariates_["array"], np.arange(float(N)))
     both = RiskEstimator(
         scorers={"auto": "auto", "mine": y}, n_shadows=8, random_state=0
     ).fit(X, y)
     assert names_of(both) == LEVERAGES | NEIGHBORS | {"mine"}
     with pytest.raises(ValueError, match=r"scorers\['mine'\] must hold numbers"):
-        RiskEstimator(scorers={"mine": ["a"] * 200}, n_shadows=8).fit(X, y)
-    with pytest.raises(ValueError, match=r"scorers\['mine'\] must have shape \(200,\)"):
+        RiskEstimator(scorers={"mine": ["a"] * N}, n_shadows=8).fit(X, y)
+    with pytest.raises(
+        ValueError, match=rf"scorers\['mine'\] must have shape \({N},\)"
+    ):
         RiskEstimator(scorers={"mine": np.arange(3)}, n_shadows=8).fit(X, y)
 
 
 def test_a_given_target_is_the_target_of_the_attack(cancer):
     X, y = cancer
-    target = RandomForestClassifier(5, random_state=0).fit(X[:100], y[:100])
+    target = RandomForestClassifier(5, random_state=0).fit(X[: N // 2], y[: N // 2])
     risk = RiskEstimator(target=target, n_shadows=8, random_state=0).fit(X, y)
     assert risk.attack_.target_ is target
     # The target has not seen the second half, so that another forest is trained.
-    assert np.isfinite(risk.covariates_["out_of_bag"][100:]).any()
+    assert np.isfinite(risk.covariates_["out_of_bag"][N // 2 :]).any()
 
 
 def test_without_shadows_the_theory_alone_predicts(cancer):
@@ -284,9 +292,9 @@ def test_success_out_of_range_is_refused(cancer):
             risk.probability_at_most(success)
 
 
-def test_groups_and_records_at_risk_take_the_estimates(cancer):
-    X, y = cancer
-    risk = RiskEstimator(n_shadows=8, random_state=0).fit(X, y)
+def test_groups_and_records_at_risk_take_the_estimates(cancer, fitted):
+    _, y = cancer
+    risk = fitted
     groups = success_by_group(risk, y)
     for g, name in enumerate(groups.group):
         assert groups.attack_success[g] == pytest.approx(risk.scores_[y == name].mean())

@@ -1,5 +1,7 @@
 """Estimates of attack success from signals whose true success is known."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from scipy.special import ndtr
@@ -11,6 +13,9 @@ from skpriv.risk._small_area import to_success
 from skpriv.utils._halves import complementary_halves
 
 N_RECORDS = 800
+
+# Tests of the same signals share an estimate, in one process.
+pytestmark = pytest.mark.xdist_group("small area")
 
 
 def draw(n_shadows=16, seed=0, n_records=N_RECORDS, exposed=True, noise=1.0):
@@ -29,16 +34,23 @@ def draw(n_shadows=16, seed=0, n_records=N_RECORDS, exposed=True, noise=1.0):
     return signals, membership, covariate, ndtr(separation / 2)
 
 
+@cache
+def estimate(n_shadows, seed=0):
+    """Estimate the risk from what `draw` returns; it is not to be changed."""
+    signals, membership, covariate, _ = draw(n_shadows, seed)
+    return RiskEstimator.from_signals(
+        signals, membership, covariates={"cheap": covariate}
+    )
+
+
 def error(estimated, true):
     return np.sqrt(np.mean((estimated - true) ** 2))
 
 
 @pytest.mark.parametrize("n_shadows", [8, 16])
 def test_few_shadows_do_better_than_counting_and_moments(n_shadows):
-    signals, membership, covariate, true = draw(n_shadows)
-    risk = RiskEstimator.from_signals(
-        signals, membership, covariates={"cheap": covariate}
-    )
+    *_, true = draw(n_shadows)
+    risk = estimate(n_shadows)
     assert error(risk.scores_, true) < error(risk.attack_.attack_success_, true) / 4
     assert error(risk.scores_, true) < error(risk.attack_.estimated_success_, true) / 2
     assert spearmanr(risk.scores_, true).statistic > 0.8
@@ -56,11 +68,8 @@ def test_many_shadows_outweigh_a_poor_covariate():
 def test_intervals_cover_the_true_success(n_shadows):
     covered = []
     for seed in range(2):
-        signals, membership, covariate, true = draw(n_shadows, seed=seed)
-        risk = RiskEstimator.from_signals(
-            signals, membership, covariates={"cheap": covariate}
-        )
-        low, high = risk.interval_.T
+        *_, true = draw(n_shadows, seed=seed)
+        low, high = estimate(n_shadows, seed).interval_.T
         covered.append((low <= true + 1e-3) & (true - 1e-3 <= high))
     assert np.mean(covered) > 0.85
 
@@ -80,9 +89,7 @@ def test_noise_among_the_covariates_does_little_harm():
     signals, membership, covariate, true = draw(16)
     rng = np.random.default_rng(2)
     noise = {f"noise {j}": rng.normal(size=N_RECORDS) for j in range(6)}
-    without = RiskEstimator.from_signals(
-        signals, membership, covariates={"cheap": covariate}
-    )
+    without = estimate(16)
     with_ = RiskEstimator.from_signals(
         signals, membership, covariates={"cheap": covariate, **noise}
     )
@@ -102,9 +109,7 @@ def test_a_covariate_of_the_wrong_sign_is_not_believed():
 def test_order_of_records_does_not_matter():
     signals, membership, covariate, _ = draw(8)
     order = np.random.default_rng(3).permutation(N_RECORDS)
-    risk = RiskEstimator.from_signals(
-        signals, membership, covariates={"cheap": covariate}
-    )
+    risk = estimate(8)
     permuted = RiskEstimator.from_signals(
         signals[:, order], membership[:, order], covariates={"cheap": covariate[order]}
     )
@@ -114,9 +119,7 @@ def test_order_of_records_does_not_matter():
 
 def test_units_of_signals_and_monotone_changes_of_covariates_do_not_matter():
     signals, membership, covariate, _ = draw(8)
-    risk = RiskEstimator.from_signals(
-        signals, membership, covariates={"cheap": covariate}
-    )
+    risk = estimate(8)
     # A power of two, so that nothing is rounded.
     other = RiskEstimator.from_signals(
         signals * 2.0**-20, membership, covariates={"cheap": np.exp(covariate)}
@@ -138,9 +141,7 @@ def test_identical_records_have_nearly_the_same_risk():
 
 def test_constant_and_missing_covariates_are_left_out_with_weight_zero():
     signals, membership, covariate, _ = draw(8)
-    risk = RiskEstimator.from_signals(
-        signals, membership, covariates={"cheap": covariate}
-    )
+    risk = estimate(8)
     more = RiskEstimator.from_signals(
         signals,
         membership,

@@ -3,6 +3,7 @@
 import copy
 import pickle
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -98,16 +99,17 @@ def squares_pair(X, y):
     return linear, net
 
 
-def one_layer_cases(iris):
+def one_layer_case(iris, name):
     X, y = iris
     two = y > 0
-    return {
-        "softmax": (X, y, *softmax_pair(X, y)),
-        "probabilities": (X, y, *softmax_pair(X, y, softmax=True)),
-        "two classes": (X[two], y[two] - 1, *binary_pair(X[two], y[two] - 1)),
-        "least squares": (X[:, 1:], X[:, 0], *squares_pair(X[:, 1:], X[:, 0])),
-        "several targets": (X[:, :2], X[:, 2:], *squares_pair(X[:, :2], X[:, 2:])),
-    }
+    X, y, pair = {
+        "softmax": (X, y, softmax_pair),
+        "probabilities": (X, y, partial(softmax_pair, softmax=True)),
+        "two classes": (X[two], y[two] - 1, binary_pair),
+        "least squares": (X[:, 1:], X[:, 0], squares_pair),
+        "several targets": (X[:, :2], X[:, 2:], squares_pair),
+    }[name]
+    return X, y, *pair(X, y)
 
 
 ONE_LAYER = (
@@ -122,7 +124,7 @@ ONE_LAYER = (
 @pytest.mark.parametrize("variant", VARIANTS[:2])
 @pytest.mark.parametrize("name", ONE_LAYER)
 def test_one_layer_is_the_linear_model(iris, name, variant):
-    X, y, linear, net = one_layer_cases(iris)[name]
+    X, y, linear, net = one_layer_case(iris, name)
     expected = GLSScorer(FrozenEstimator(linear), variant=variant)
     expected.fit(with_constant(X), y)
     frozen = FrozenEstimator(net)
@@ -155,7 +157,7 @@ def test_one_layer_is_the_linear_model(iris, name, variant):
 @pytest.mark.parametrize("space", ["probability", "logit"])
 @pytest.mark.parametrize("name", ONE_LAYER)
 def test_leverage_on_logits_is_that_of_the_linear_model(iris, name, space):
-    X, y, linear, net = one_layer_cases(iris)[name]
+    X, y, linear, net = one_layer_case(iris, name)
     expected = GLSScorer(FrozenEstimator(linear), space=space).fit(with_constant(X), y)
     found = GLSScorer(FrozenEstimator(net), space=space).fit(X, y)
     assert_allclose(found.scores_, expected.scores_, rtol=1e-6)
@@ -361,7 +363,7 @@ def test_hessian_scores_are_those_of_refitting():
     }
     assert_allclose(scores["cg"], scores["direct"], rtol=1e-5)
     start = {name: value.clone() for name, value in module.state_dict().items()}
-    for i in (0, 5, 17):
+    for i in (0, 17):
         total = 0.0
         for c in range(3):
             p = []
