@@ -37,18 +37,20 @@ from skpriv import (
 )
 
 
-def small_net(kind=NeuralNetClassifier, n_outputs=12, weight_decay=0.0):
-    """Make a net with as many outputs as the checks have classes."""
-    # The order in which skorch's repr lists several parameters of the module differs
-    # between processes, and pytest-xdist compares the names of tests.
-    return make_net(
-        LazyPerceptron,
-        kind,
-        max_epochs=2,
-        lr=0.01,
-        module__n_outputs=n_outputs,
-        optimizer__weight_decay=weight_decay,
-    )
+class Perceptron(LazyPerceptron):
+    """As many outputs as the checks have classes."""
+
+    def __init__(self, n_outputs=12):
+        super().__init__(n_outputs)
+
+
+def small_net(kind=NeuralNetClassifier, **parameter):
+    """Make a net; one parameter of its module or optimizer can be given.
+
+    The order in which skorch's repr lists several of them differs between processes,
+    and pytest-xdist compares the names of tests.
+    """
+    return make_net(Perceptron, kind, max_epochs=2, lr=0.01, **parameter)
 
 
 INSTANCES = [
@@ -120,14 +122,14 @@ INSTANCES = [
     GLSScorer(small_net(), random_state=0),
     GLSScorer(small_net(), variant="self_influence", layers=2, cv=2, random_state=0),
     GLSScorer(
-        small_net(NeuralNetRegressor, 1),
+        small_net(NeuralNetRegressor, module__n_outputs=1),
         layers="all",
         solver="cg",
         random_state=0,
     ),
     GLSScorer(
         # With a penalty, conjugate gradients need a tenth of the steps.
-        make_pipeline(StandardScaler(), small_net(weight_decay=0.1)),
+        make_pipeline(StandardScaler(), small_net(optimizer__weight_decay=0.1)),
         solver="sketch",
         n_sketches=8,
         variant="attack_power",

@@ -721,7 +721,9 @@ def test_what_the_table_does_not_tell_is_to_be_checked(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    "content", [AWKWARD.encode(), gzip.compress(AWKWARD.encode("utf-8-sig"))]
+    "content",
+    [AWKWARD.encode(), gzip.compress(AWKWARD.encode("utf-8-sig"))],
+    ids=["plain", "compressed"],
 )
 def test_table_of_standard_input(content, capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
