@@ -19,7 +19,8 @@ ATTACKER = (
 ATTACK_AS_A_WHOLE = (
     "Seen over all records, how well can the attacker separate those that were in the "
     "training data from those that were not? These are the figures by which attacks "
-    "are compared in research."
+    "are compared in research: the mean over the models that were attacked, and the "
+    "range in which nearly all of them are."
 )
 
 READ_MOST_EXPOSED = (
@@ -67,8 +68,8 @@ GUARANTEES = (
 )
 
 LEARNT_NOTHING = (
-    "A model that has learnt nothing exposes nobody. If this one does little better "
-    "than always giving the same answer, a low risk is no achievement."
+    "This model is hardly better than always giving the same answer. A model that has "
+    "learnt nothing exposes nobody, so that a low risk is no achievement here."
 )
 
 READ_NOTES = (
@@ -143,9 +144,9 @@ def methods(risk):
         Part(
             "Intervals",
             [
-                f"Each {level} interval was made by a method whose intervals contain "
-                f"the true value in {level} of cases. For the most exposed records of "
-                "small data the intervals can be too narrow."
+                f"Each {level} interval of a risk was made by a method whose intervals "
+                f"contain the true value in {level} of cases. For the most exposed "
+                "records of small data the intervals can be too narrow."
             ],
         ),
         Part(

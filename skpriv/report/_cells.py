@@ -2,6 +2,7 @@
 
 from skpriv.report import _page_words as words
 from skpriv.report._blocks import Figure, Glyph, Name, Told
+from skpriv.report._words import NO_REASON
 
 MOST_ROWS = 100  # of groups, classes and columns
 _FROM_GUESSING = (0.5, 1.0)
@@ -59,7 +60,7 @@ def interval_glyph(estimate, marked=False):
 def reasons_cell(texts):
     """List why a record is exposed."""
     if not texts:
-        return "no single reason stands out"
+        return NO_REASON
     parts = []
     for text in texts:
         parts += ["; ", Told(text)]

@@ -227,14 +227,23 @@ def _performance(summary):
     title = "How good the model is"
     if performance is None or not known(performance["estimate"]):
         text = "How well the model predicts was not measured."
-        return Section("performance", title, [text, _about.LEARNT_NOTHING])
+        return Section("performance", title, [text])
     blocks = [_how_good(performance, level)]
     if performance.get("by_class"):
         rows = [(Name(c), percentage(v)) for c, v in performance["by_class"].items()]
         caption = "How often it is right, by class"
         blocks.append(Table(caption, ["Class", "Correct"], rows[:MOST_ROWS]))
         blocks += say_more(rows, "class", "classes")
-    return Section("performance", title, [*blocks, _about.LEARNT_NOTHING])
+    if _has_learnt_little(performance):
+        blocks.append(_about.LEARNT_NOTHING)
+    return Section("performance", title, blocks)
+
+
+def _has_learnt_little(performance):
+    """Tell whether always giving one answer might do as well, as far as is known."""
+    estimate, baseline = performance["estimate"], performance.get("baseline")
+    low = estimate["value"] if estimate["low"] is None else estimate["low"]
+    return low <= (baseline["value"] if baseline else 0.0)
 
 
 def _how_good(performance, level):

@@ -350,8 +350,9 @@ def _column_left_out(model, subject, reasons, exposed):
     one_value = values.mask(np.ones(len(values), dtype=bool), usual.iloc[0])
     yield Trial(
         "column left out",
-        f"'{name}' is the same for all records; {count(number, 'exposed record')} "
-        f"{'has' if number == 1 else 'have'} a rare value of it",
+        f"trained as if '{name}' were the same for all; "
+        f"{count(number, 'exposed record')} {'has' if number == 1 else 'have'} a rare "
+        "value of it",
         model,
         _with_columns(subject, {name: one_value}),
     )

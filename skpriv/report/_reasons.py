@@ -270,7 +270,7 @@ def contradicted_classes(codes, neighborhood):
     told = []
     for share in alike[records]:
         number = round(share * k)
-        which = "none" if number == 0 else str(number)
+        which = "none" if number == 0 else f"only {number}"
         verb = "has" if number <= 1 else "have"
         told.append(f"{which} of its {count(k, 'nearest neighbour')} {verb} its label")
     return [Finding("contradicted", records, told, alike[records])]
@@ -319,7 +319,7 @@ def doubted_classes(signals, membership):
     records = np.flatnonzero(belief <= _IMPROBABLE)
     told = [
         "the label may be wrong: models trained without the record give it a "
-        f"probability of {share:.1%}"
+        f"probability of {'less than 0.1%' if share < 0.001 else f'{share:.1%}'}"
         for share in belief[records]
     ]
     return [Finding("wrong_label", records, told, belief[records])]

@@ -64,7 +64,10 @@ def section_on_measures(summary):
     measures = summary["measures"]
     blocks = []
     if measures is None:
-        blocks.append("No measure was tried in this audit.")
+        blocks.append(
+            "No measure was tried in this audit. Each takes about as long as the "
+            "audit; --measures always (measures=True in Python) tries them all."
+        )
     elif not measures["tried"]:
         blocks.append("No measure could be tried on this model.")
     else:

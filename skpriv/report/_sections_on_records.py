@@ -102,7 +102,7 @@ def _attack(summary):
             )
         )
     if rows:
-        headings = ["Measure", "Value", f"{level:.0%} interval", "Meaning"]
+        headings = ["Measure", "Mean", f"{level:.0%} of models", "Meaning"]
         blocks.append(Table("What the attack achieves", headings, rows))
     epsilon = attack["epsilon"]
     if epsilon and epsilon["value"] is not None:
@@ -117,7 +117,7 @@ def _attack(summary):
                 "right: the part of the other records that are mistaken for training "
                 "records. Both axes are logarithmic, since recognising even a few "
                 "records with hardly any mistake is harmful. The dashed line is "
-                f"guessing. The band is the {level:.0%} interval.",
+                f"guessing. The band holds the curves of {level:.0%} of the models.",
             )
         )
     return blocks

@@ -334,13 +334,21 @@ def test_none_found_is_followed_by_the_limit_of_detection():
     assert text.index("Limit of detection: 62.5%") > found
 
 
+def test_a_model_that_has_learnt_little_is_named():
+    summary = make_summary()
+    assert "hardly better than always" not in Page(render_page(summary)).text
+    performance = summary["model"]["performance"]
+    performance["baseline"]["value"] = performance["estimate"]["low"] + 0.001
+    assert "hardly better than always" in Page(render_page(summary)).text
+
+
 def test_what_was_not_measured_is_said():
     text = Page(render_page(make_bare_summary())).text
     assert "Nothing can be said about the risk: 3 records are too few." in text
     assert "Limit of detection: not known." in text
     assert "The attack as a whole was not measured." in text
     assert "The risk was not measured by group in this audit." in text
-    assert "No measure was tried in this audit." in text
+    assert "No measure was tried in this audit. Each takes about as long" in text
     assert "How well the model predicts was not measured." in text
     (record,) = make_bare_summary()["most_exposed"]
     assert "Records that stand out; the risk of none could be measured" in text

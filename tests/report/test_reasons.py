@@ -113,7 +113,7 @@ def test_labels_that_neighbours_contradict_are_told():
     )
     assert finding.records.tolist() == [1, 2]  # of record 3 nothing is known
     assert finding.texts == [
-        "1 of its 5 nearest neighbours has its label",
+        "only 1 of its 5 nearest neighbours has its label",
         "none of its 5 nearest neighbours has its label",
     ]
     np.testing.assert_array_equal(finding.shares, [0.2, 0])
