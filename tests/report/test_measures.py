@@ -108,7 +108,7 @@ def test_measures_of_columns_change_the_columns_that_they_name(measures):
     assert "in 'job', values that fewer than 10" in merged
     capped = entries["extreme numbers capped"]["change"]
     assert capped.startswith("in 'age', 'income', numbers beyond the 10th highest")
-    assert entries["column left out"]["change"].startswith("'")
+    assert entries["column left out"]["change"].startswith("trained as if '")
     assert measures["not_tried"] == []
 
 
