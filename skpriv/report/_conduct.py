@@ -143,7 +143,6 @@ def conduct(model, subject, settings):
         else:
             order = np.argsort(~alone, kind="stable")
         reasons = _find_reasons(fitted, subject, settings, risk, order)
-        reasons = _without_judgement_of_the_only_ones(reasons, measured)
     return Measured(
         subject=subject,
         settings=settings,
@@ -321,17 +320,6 @@ def _find_reasons(fitted, subject, settings, risk, order):
             findings += _reasons_of_models(risk, classes)
             findings += _reasons_of_neighbors(fitted, subject, settings, order)
     return _reasons.gather(findings, len(subject))
-
-
-def _without_judgement_of_the_only_ones(reasons, measured):
-    """Leave out what others say about a label that no other record has."""
-    judgements = ("wrong_label", "contradicted")
-    return [
-        found
-        if known
-        else [reason for reason in found if reason["kind"] not in judgements]
-        for found, known in zip(reasons, measured, strict=True)
-    ]
 
 
 def _reasons_of_models(risk, classes):

@@ -39,7 +39,9 @@ KINDS = (
 _SAID_BETTER = {
     "unusual_mix": {"rare_value", "unlike_all"},
     "hard_to_predict": {"wrong_label", "contradicted"},
+    # Of a rare class, others know too little to judge the label.
     "wrong_label": {"rare_class"},
+    "contradicted": {"rare_class"},
 }
 
 

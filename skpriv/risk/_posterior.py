@@ -112,7 +112,7 @@ class Part(NamedTuple):
 
     def probability_at_most(self, limit):
         """Probability that the separation is at most `limit`."""
-        # Whether it is more does not depend on the unit if the limit is 0.
+        # A factor of the separation moves it at the limit by a part of the limit.
         variance = self.variance + limit**2 * self.unit_variance
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             ratio = (limit - self.mean) / np.sqrt(variance)

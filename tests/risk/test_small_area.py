@@ -216,6 +216,16 @@ def test_signals_that_never_vary_mean_no_risk():
     np.testing.assert_array_equal(risk.scores_, 0.5)
 
 
+def test_doubt_is_told_in_the_units_of_the_signals():
+    signals, membership, _, _ = draw(8, n_records=60)
+    risk = RiskEstimator.from_signals(100 * signals, membership)
+    without = np.where(membership, np.nan, 100 * signals)
+    doubt = -np.nanmean(without, axis=0)
+    np.testing.assert_allclose(  # signals are kept in single precision
+        risk.covariates_["out_of_shadow_confidence"], doubt, rtol=1e-5
+    )
+
+
 def test_signals_that_membership_decides_mean_full_risk():
     _, membership, _, _ = draw(8, n_records=20)
     with pytest.warns(UserWarning, match="only two different values"):
